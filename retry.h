@@ -234,7 +234,7 @@
 
       preset       attempts  delays, with full jitter                         retries in a burst
       -----------  --------  -----------------------------------------------  ----------------------
-      BEST_EFFORT  no limit  1 to 500 ms doubling; 100 ms to 10 s, throttled  4; see THE BUDGET
+      BEST_EFFORT  no limit  100 ms doubling to 5 s; to 10 s, throttled       4; see THE BUDGET
       SMITHY       5         1 s doubling to 20 s                             100, 1 for 5 successes
       AWS          3         1 s doubling to 20 s                             100, 1 for 5 successes
       AWS_2026     3         50 ms doubling to 20 s; from 1 s, throttled      35, 1 for 14 successes
@@ -416,7 +416,7 @@
       if (!retry_parse_policy(&service.policy, text, strlen(text), &error))
           fprintf(stderr, "%s: %s\n", text + error.offset, error.text);
 
-      policy    best-effort (the default: 1 to 500 ms) smithy aws aws-2026 grpc rfc0049 controlled
+      policy    best-effort (the default) smithy aws aws-2026 grpc rfc0049 controlled
                 attempts=    whole number, the first included; 0: no limit
                 curve=       exponential constant controlled
                 jitter=      full equal spread decorrelated none
@@ -435,10 +435,10 @@
    (retry_reason_set_has). This one writes "retry: verdict=RETRY delay=74ms ...":
 
       static void log_decision(void *context, const retry_operation *op,
-                               const retry_failure *failure, const retry_decision *decision)
+                               const retry_failure *failure)
       {
           char line[256];
-          retry_format(line, sizeof line, op, failure, decision);
+          retry_format(line, sizeof line, op, failure);
           fprintf((FILE *)context, "%s\n", line);
       }
 
@@ -816,12 +816,6 @@ enum {
 #undef RETRY__X
 };
 
-typedef struct retry_decision {
-    uint8_t verdict; /* RETRY_VERDICT_x (default: FAIL) */
-    uint8_t cause;   /* RETRY_CAUSE_x (default: NONE) */
-    retry_ms delay;  /* ms to wait, as the verdict says (default: 0) */
-} retry_decision;
-
 /* A strategy's answer. Any other kind than these three refuses. */
 enum { RETRY_ACTION_NONE, RETRY_ACTION_AFTER, RETRY_ACTION_PENDING };
 
@@ -840,11 +834,12 @@ RETRY_API const char *retry_cause_text(uint8_t cause);
 /* 32 uniform bits. */
 typedef uint32_t retry_random_fn(void *context);
 
-/* Told of each decision, and once of every end. Success (SUCCESS), retry_stop (FAIL, CANCELLED)
-   and a gate's refusal have no `failure`: NULL. The counters include it already. It may stop the
-   operation (retry_stop, not through this pointer), and do nothing else to it. */
+/* Told of each decision, and once of every end: op->verdict, cause and delay say which. Success
+   (SUCCESS), retry_stop (FAIL, CANCELLED) and a gate's refusal have no `failure`: NULL. The
+   counters include it already. It may stop the operation (retry_stop, not through this pointer),
+   and do nothing else to it. */
 typedef void retry_observe_fn(void *context, const retry_operation *op,
-                              const retry_failure *failure, const retry_decision *decision);
+                              const retry_failure *failure);
 
 /* Shared by any number of requests; constant after set-up. */
 struct retry_client {
@@ -881,8 +876,8 @@ typedef struct retry_copy {
 /* One operation with all its attempts. Zero it, set the first five, call retry_start. Leave these
    as they are meanwhile. For one thread at a time. */
 struct retry_operation {
-    const retry_client *client;     /* (default: NULL: all defaults) */
-    const retry_strategy *strategy; /* this request's own (default: NULL: the client's) */
+    const retry_client *client;     /* retry_start sets its service's (no default) */
+    const retry_strategy *strategy; /* this operation's own (default: NULL: the client's) */
     void *context;                  /* the application's, for strategies (default: NULL) */
     retry_ms timeout; /* ms for the operation; UINT32_MAX: no end (default: 0: 75000) */
     bool idempotent;  /* sent twice it does what it does once (default: false) */
@@ -908,6 +903,10 @@ struct retry_operation {
     retry_copy retry__copy;        /* private: number 0 */
 };
 
+/* ms that are left of the operation's timeout, for a strategy, an observer or a call within an
+   attempt; UINT32_MAX: it has no end. 0 before retry_start and after END, and for NULL. */
+RETRY_API retry_ms retry_left(const retry_operation *op, retry_time now);
+
 /* 32 uniform bits from the client's generator; without one, and for NULL, from the built-in one. */
 RETRY_API uint32_t retry_random(const retry_operation *op);
 
@@ -916,7 +915,7 @@ RETRY_API uint32_t retry_random(const retry_operation *op);
    writes at most `capacity` bytes, the NUL included, and returns the length of the whole line. 240
    bytes hold any line but one with long names of your own. A NULL part is left out. */
 RETRY_API size_t retry_format(char *buffer, size_t capacity, const retry_operation *op,
-                              const retry_failure *failure, const retry_decision *decision);
+                              const retry_failure *failure);
 
 /* ---- Strategies ---------------------------------------------------------------------------- */
 
@@ -1009,7 +1008,7 @@ static const retry_ms retry__controlled[6] = {1, 10, 50, 100, 500, 1000};
 /* The numbers of each preset, in ms: X(curve, jitter, min, attempts, initial, initial after
    throttled answers, the longest after these if that is more, the most that a server may ask for,
    the most above the delay, the longest, factor). 0 is the default. */
-#define RETRY__BEST_EFFORT(X) X(EXPONENTIAL, FULL, 1, 0, 1, 100, 10000, 0, 0, 500, 0)
+#define RETRY__BEST_EFFORT(X) X(EXPONENTIAL, FULL, 1, 0, 100, 100, 10000, 0, 0, 5000, 0)
 #define RETRY__SMITHY(X) X(EXPONENTIAL, FULL, 0, 5, 1000, 0, 0, 0, 0, 20000, 0)
 #define RETRY__AWS(X) X(EXPONENTIAL, FULL, 0, 3, 1000, 0, 0, 20000, 0, 20000, 0)
 #define RETRY__AWS_2026(X) X(EXPONENTIAL, FULL, 0, 3, 50, 1000, 0, 0, 5000, 20000, 0)
@@ -1064,7 +1063,8 @@ typedef struct retry_policy {
 RETRY_API retry_action retry_policy_after(const retry_strategy *self, const retry_operation *op,
                                           const retry_failure *failure, retry_time now);
 
-/* RETRY_POLICY_BEST_EFFORT, but its last retries come no later. retry_policy_after takes it. */
+/* RETRY_POLICY_BEST_EFFORT for who has no budget: it has no late retries, and less code.
+   retry_policy_after takes it, too. */
 RETRY_API const retry_strategy *retry_best_effort(void);
 
 /* Refuses (REFUSED) what is not always retried; for a library's internal requests. RFC 0049. */
@@ -1494,9 +1494,10 @@ typedef struct retry_step {
     retry_ms timeout; /* SEND: ms that the copy may take; retry_next watches. UINT32_MAX: no end */
 } retry_step;
 
-/* Begins an operation by the service's client; NULL service: by op.client, as it is set. One
-   that is under way is stopped first. Nothing is asked or sent yet. Without retry_service_init:
-   END, FAIL, MISUSE. NULL op: nothing. Observers and strategies: neither this nor the next two. */
+/* Begins an operation by the service's client; NULL service: by op.client, as it is set. One that
+   is under way is stopped first. Nothing is asked or sent yet. Without retry_service_init, or with
+   neither service nor op.client: END, FAIL, MISUSE. NULL op: nothing. Observers and strategies call
+   neither this nor the next two. */
 RETRY_API void retry_start(retry_operation *op, const retry_service *service, retry_time now);
 
 /* What to do next; call it until it says WAIT or END. The first that fits:
@@ -1548,8 +1549,9 @@ RETRY_API void retry_ended(retry_operation *op, unsigned copy, const retry_failu
    back. An observer may call it; from a strategy, NULL, never started, over: nothing happens. */
 RETRY_API void retry_stop(retry_operation *op, retry_time now);
 
-/* The network is back: the delay of a retry (WAIT with cause STRATEGY or ALWAYS) is over now. What
-   waits for anything else goes on waiting. NULL: nothing happens. */
+/* The network is back: of a retry's delay (WAIT with cause STRATEGY or ALWAYS) only what the server
+   asked for (retry_after) counts; if it did not ask, the retry is due now. What waits for anything
+   else goes on waiting. NULL: nothing happens. */
 RETRY_API void retry_skip_wait(retry_operation *op, retry_time now);
 
 /* The strategy's answer, if it is PENDING: what it says now is decided, and may be PENDING again.
@@ -1594,12 +1596,12 @@ RETRY_API void retry_hedge_copies(retry_operation *op, retry_hedge *hedge);
 /* A policy, a budget and a limit for one server, and the client that uses them. Zero it, set what
    you want otherwise. It may not move after retry_service_init. */
 struct retry_service {
+    retry_client client; /* of each operation; cut_after (default: 0: what is left) */
     retry_policy policy; /* (default, if base is zero: each backoff whose initial is 0 doubles from
                             100 ms to 5 s, and to 10 s after throttled answers) */
     retry_budget budget; /* (default, if capacity is 0: RETRY_BUDGET_BEST_EFFORT(limit.max)) */
     retry_aimd limit;    /* max: attempts at once while all is well, with room (default: 20) */
     retry_gates gates;
-    retry_client client; /* of each request; cut_after (default: 0: what is left) */
 };
 
 /* Fills in what is zero, fills the bucket, and sets the client's strategy, budget and gates, those
@@ -1624,8 +1626,10 @@ typedef bool retry_attempt_fn(void *context, const retry_operation *op, const re
 /* Starts the operation (see retry_start), and does what retry_next says: calls `attempt`, and
    sleeps (not for 0 ms). Returns END; or WAIT, PENDING, at once, with the operation left open, if a
    strategy answers later. An attempt that worked is SUCCESS, even if somebody stopped the operation
-   meanwhile. The function is never interrupted: its timeout is its own business. A NULL argument
-   (but `service` and `context`) or clock function: END, FAIL, MISUSE. */
+   meanwhile. The function is never interrupted: its timeout is its own business. END, FAIL, MISUSE:
+   a NULL argument (but `service` and `context`) or clock function; two threads that share an
+   operation, as far as that shows; a clock that stands still during 1,000 sleeps of one delay (it
+   may count seconds). */
 RETRY_API retry_step retry_run(retry_operation *op, const retry_service *service,
                                const retry_clock *clock, retry_attempt_fn *attempt, void *context);
 
@@ -2465,18 +2469,18 @@ static bool retry__poor(const retry_operation *op, uint32_t traits)
 }
 
 /* ms to the deadline of an operation that is under way. */
-static retry_ms retry__remaining(const retry_operation *op)
+static retry_ms retry__remaining(const retry_operation *op, retry_time now)
 {
     if (op->timeout == UINT32_MAX)
         return UINT32_MAX;
-    return retry__left(op->started, op->timeout, op->retry__now);
+    return retry__left(op->started, op->timeout, now);
 }
 
 /* The last retries help most when they are late: at random in the upper half of the longest delay,
    or when 15/16 of the time that is left are over. */
 static retry_ms retry__late_delay(const retry_backoff *backoff, const retry_operation *op)
 {
-    retry_ms left = retry__remaining(op);
+    retry_ms left = retry__remaining(op, op->retry__now);
     retry_ms longest = retry_backoff_base(backoff, 31);
     longest = retry__pick(longest >> 1, longest, retry__draw(op->client));
     return retry__min(longest, left - (left >> 4));
@@ -2522,6 +2526,7 @@ enum {
     RETRY__NEW,      /* never started */
     RETRY__READY,    /* an attempt begins when the gates let it */
     RETRY__DELAYED,  /* a retry's delay is not over */
+    RETRY__SKIPPED,  /* of that only what the server asked for is left */
     RETRY__ASKED,    /* a strategy answers later */
     RETRY__TRYING,   /* an attempt is under way */
     RETRY__DECIDING, /* it has failed, and a strategy may be asked: nobody can stop it now */
@@ -2548,10 +2553,8 @@ static void retry__tell(retry_operation *op, const retry_failure *failure, uint8
     op->verdict = verdict;
     op->cause = cause;
     op->delay = delay;
-    if (client && client->observe) {
-        retry_decision decision = {verdict, cause, delay};
-        client->observe(client->observe_context, op, failure, &decision);
-    }
+    if (client->observe)
+        client->observe(client->observe_context, op, failure);
 }
 
 /* The operation is over. What is paid for a retry whose end is not known goes back. */
@@ -2613,7 +2616,7 @@ static inline uint8_t retry__screen(uint32_t traits)
 /* What becomes of a failure of which no strategy is asked: ALWAYS it is retried. */
 RETRY__COLD retry_action retry__unasked(const retry_operation *op, uint8_t cause)
 {
-    retry_ms interval = op->client ? op->client->always_interval : 0;
+    retry_ms interval = op->client->always_interval;
     if (cause != RETRY_CAUSE_ALWAYS)
         return retry_action_none(cause);
     if (interval == 0)
@@ -2632,9 +2635,7 @@ static retry_action retry__granting(retry_action action)
 /* The operation's strategy, or the client's, or best effort. */
 static retry_action retry__ask_strategy(const retry_operation *op, uint32_t traits)
 {
-    const retry_strategy *strategy = op->strategy;
-    if (!strategy && op->client)
-        strategy = op->client->strategy;
+    const retry_strategy *strategy = op->strategy ? op->strategy : op->client->strategy;
     if (!strategy)
         return retry__best_effort(op, &op->failure, traits);
     if (RETRY__FAST && strategy->retry_after == retry_policy_after)
@@ -2713,7 +2714,7 @@ static bool retry__pay(retry_operation *op, uint32_t traits)
  */
 static inline void retry__conclude(retry_operation *op, retry_action action, uint32_t traits)
 {
-    retry_ms left = retry__remaining(op), delay = action.delay;
+    retry_ms left = retry__remaining(op, op->retry__now), delay = action.delay;
     if (action.kind != RETRY_ACTION_AFTER) {
         retry__end(op, &op->failure, RETRY_VERDICT_FAIL, action.cause, 0);
         return;
@@ -2813,14 +2814,14 @@ static const char *retry__reason_text(const retry_operation *op, retry_reason re
 }
 
 RETRY_API size_t retry_format(char *buffer, size_t capacity, const retry_operation *op,
-                              const retry_failure *failure, const retry_decision *decision)
+                              const retry_failure *failure)
 {
     retry__writer writer = {buffer, buffer ? capacity : 0, 0};
     retry__write(&writer, "retry:");
-    if (decision) {
+    if (op) {
         retry__write(&writer, " verdict=");
-        retry__write(&writer, retry_verdict_name(decision->verdict));
-        retry__write_ms(&writer, " delay=", decision->delay);
+        retry__write(&writer, retry_verdict_name(op->verdict));
+        retry__write_ms(&writer, " delay=", op->delay);
     }
     if (failure) {
         retry__write(&writer, " reason=");
@@ -2828,9 +2829,9 @@ RETRY_API size_t retry_format(char *buffer, size_t capacity, const retry_operati
         retry__write_number(&writer, " code=", failure->code, 10);
         retry__write_number(&writer, "/0x", failure->code, 16);
     }
-    if (decision && decision->verdict != RETRY_VERDICT_SUCCESS) {
+    if (op && op->verdict != RETRY_VERDICT_SUCCESS) {
         retry__write(&writer, " cause=\"");
-        retry__write(&writer, retry_cause_text(decision->cause));
+        retry__write(&writer, retry_cause_text(op->cause));
         retry__write_char(&writer, '"');
     }
     if (op) {
@@ -4641,8 +4642,6 @@ RETRY__QUICK bool retry__spent(const retry_budget *budget, retry_time now)
 static retry_ms retry__copy_timeout(const retry_operation *op, retry_copy *copy, retry_ms left)
 {
     const retry_client *client = op->client;
-    if (!client)
-        return left;
     if (client->attempt_timeout != 0)
         left = retry__min(left, client->attempt_timeout);
     if (client->cut_after == 0)
@@ -4678,8 +4677,8 @@ static uint8_t retry__ask_gates(retry_operation *op, retry_copy *copy, retry_gat
    step->delay how long to wait, or what there is to know. */
 static uint8_t retry__ask_copy(retry_operation *op, retry_copy *copy, retry_step *step)
 {
-    retry_gates *gates = op->client ? op->client->gates : NULL;
-    retry_ms left = retry__remaining(op);
+    retry_gates *gates = op->client->gates;
+    retry_ms left = retry__remaining(op, op->retry__now);
     step->delay = left;
     if (left == 0)
         return RETRY_CAUSE_DEADLINE;
@@ -4726,11 +4725,14 @@ static bool retry__try(retry_operation *op, retry_step *step)
 /* No attempt is under way: what to wait for, or the next attempt. False: the operation is over. */
 static bool retry__rest(retry_operation *op, retry_step *step)
 {
-    if (op->retry__phase == RETRY__DELAYED) {
-        step->delay = retry__left(op->retry__decided, op->delay, op->retry__now);
+    if (op->retry__phase == RETRY__DELAYED || op->retry__phase == RETRY__SKIPPED) {
+        retry_ms delay = op->delay;
+        if (op->retry__phase == RETRY__SKIPPED)
+            delay = retry__min(delay, op->failure.retry_after);
+        step->delay = retry__left(op->retry__decided, delay, op->retry__now);
         step->cause = op->cause;
     } else if (op->retry__phase == RETRY__ASKED) {
-        step->delay = retry__remaining(op);
+        step->delay = retry__remaining(op, op->retry__now);
         step->cause = RETRY_CAUSE_PENDING;
         if (step->delay == 0) {
             retry__end(op, NULL, RETRY_VERDICT_EXPIRE, RETRY_CAUSE_DEADLINE, 0);
@@ -4827,6 +4829,14 @@ static bool retry__under_way(const retry_operation *op)
     return retry__phase_of(op) != RETRY__NEW && retry__phase_of(op) < RETRY__DECIDING;
 }
 
+RETRY_API retry_ms retry_left(const retry_operation *op, retry_time now)
+{
+    uint8_t phase = retry__phase_of(op);
+    if (phase == RETRY__NEW || phase == RETRY__ENDED)
+        return 0;
+    return retry__remaining(op, now);
+}
+
 /* Nobody waits for an operation that is under way any more. */
 RETRY__COLD void retry__abandon(retry_operation *op)
 {
@@ -4868,6 +4878,7 @@ RETRY_API retry_step retry_next(retry_operation *op, retry_time now)
 
 RETRY_API void retry_stop(retry_operation *op, retry_time now)
 {
+    RETRY_ASSERT(retry__phase_of(op) != RETRY__DECIDING && "retry_stop from a strategy");
     if (!retry__under_way(op))
         return;
     op->retry__now = now;
@@ -4885,13 +4896,13 @@ RETRY_API void retry_start(retry_operation *op, const retry_service *service, re
     op->verdict = RETRY_VERDICT_FAIL;
     op->cause = RETRY_CAUSE_NONE;
     op->delay = 0;
-    if (service && !service->budget.retry__account) {
+    if (service)
+        op->client = service->budget.retry__account ? &service->client : NULL;
+    if (!op->client) {
         op->cause = retry__misuse();
         retry__set_phase(op, RETRY__ENDED);
         return;
     }
-    if (service)
-        op->client = &service->client;
     if (op->timeout == 0)
         op->timeout = RETRY_TIMEOUT_DEFAULT;
     else if (op->timeout > RETRY__LATEST - RETRY__BEHIND + 1)
@@ -4908,15 +4919,15 @@ RETRY_API void retry_start(retry_operation *op, const retry_service *service, re
     op->retry__decided = now;
     op->retry__paid = 0;
     retry__set_phase(op, RETRY__READY);
-    if (op->client && op->client->budget && op->client->budget->options.request_deposit != 0)
+    if (op->client->budget && op->client->budget->options.request_deposit != 0)
         retry__budget_move(op, RETRY__BUDGET_GIVE, op->client->budget->options.request_deposit);
 }
 
 RETRY_API void retry_skip_wait(retry_operation *op, retry_time now)
 {
-    (void)now;
+    (void)now; /* the delay counts from the decision */
     if (retry__phase_of(op) == RETRY__DELAYED)
-        retry__set_phase(op, RETRY__READY);
+        retry__set_phase(op, RETRY__SKIPPED);
 }
 
 RETRY_API void retry_ended(retry_operation *op, unsigned copy, const retry_failure *failure,
@@ -5361,7 +5372,7 @@ static bool retry__hedge_open(retry_operation *op, retry_ms later)
 {
     const retry_hedge *hedge = op->retry__hedge;
     return !hedge->retry__stopped && hedge->retry__unsent != 0 && op->idempotent &&
-           later < retry__remaining(op);
+           later < retry__remaining(op, op->retry__now);
 }
 
 /* The lowest number that is free, of those that there are. */
@@ -5507,19 +5518,21 @@ RETRY_API void retry_hedge_copies(retry_operation *op, retry_hedge *hedge)
 /* A backoff whose initial is 0 has the service's; what is throttled waits no less than the rest. */
 static void retry__service_policy(retry_policy *policy)
 {
+    static const retry_backoff best = RETRY_BACKOFF_BEST_EFFORT;
+    static const retry_backoff throttled_best = RETRY_BACKOFF_THROTTLED;
     retry_backoff *usual = &policy->backoff, *throttled = &policy->throttle_backoff;
     if (policy->base.retry_after)
         return;
     policy->base.retry_after = retry_policy_after;
     if (usual->curve == RETRY_CURVE_EXPONENTIAL && usual->initial == 0) {
-        usual->min = retry__or(usual->min, 1);
-        usual->initial = 100;
-        usual->max = retry__or(usual->max, 5000);
+        usual->min = retry__or(usual->min, best.min);
+        usual->initial = best.initial;
+        usual->max = retry__or(usual->max, best.max);
     }
     if (throttled->curve == RETRY_CURVE_EXPONENTIAL && throttled->initial == 0) {
         *throttled = *usual;
         if (throttled->max != 0)
-            throttled->max = retry__max(throttled->max, 10000);
+            throttled->max = retry__max(throttled->max, throttled_best.max);
     }
 }
 
@@ -5560,29 +5573,65 @@ RETRY_API void retry_service_init(retry_service *service, retry_time now)
 
 /* ---- A loop, for those who block ----------------------------------------------------------- */
 
+/* One attempt; true: it worked. */
+static bool retry__run_attempt(retry_operation *op, const retry_step *step,
+                               retry_attempt_fn *attempt, void *context, retry_failure *failure)
+{
+    bool done;
+    *failure = retry__failure(RETRY_REASON_NONE, 0);
+    done = attempt(context, op, step, failure);
+    RETRY_ASSERT((!done || failure->reason == RETRY_REASON_NONE) && "it failed, and returns true");
+    return done;
+}
+
+/* Sleeps as a step says. False: that would never end, as the clock shows no time for the delay, or
+   as nothing is to come: an attempt is out that is not this thread's. */
+static bool retry__run_sleep(const retry_clock *clock, const retry_step *step, retry_time *now,
+                             uint32_t *unseen)
+{
+    const retry_time before = *now;
+    if (step->delay == UINT32_MAX)
+        return false;
+    clock->sleep(clock->context, step->delay);
+    *now = clock->now(clock->context);
+    if (*now == before)
+        ++*unseen;
+    else if (step->cause == RETRY_CAUSE_PACED) /* each time another delay */
+        *unseen = 0;
+    return *unseen < 1000;
+}
+
 RETRY_API retry_step retry_run(retry_operation *op, const retry_service *service,
                                const retry_clock *clock, retry_attempt_fn *attempt, void *context)
 {
     static const retry_step success = {RETRY_DO_END, 0, RETRY_VERDICT_SUCCESS, 0, 0, 0, 0};
     retry_step step;
+    retry_failure failure;
+    retry_time now;
+    uint32_t unseen = 0; /* sleeps that the clock did not see, since the last attempt */
     if (!op || !clock || !clock->now || !clock->sleep || !attempt)
         return retry_next(NULL, 0);
-    retry_start(op, service, clock->now(clock->context));
-    do {
-        step = retry_next(op, clock->now(clock->context));
+    now = clock->now(clock->context);
+    retry_start(op, service, now);
+    for (;;) {
+        step = retry_next(op, now);
         if (step.what == RETRY_DO_SEND) {
-            retry_failure failure = retry__failure(RETRY_REASON_NONE, 0);
-            bool done = attempt(context, op, &step, &failure);
-            retry_ended(op, step.copy, done ? NULL : &failure, clock->now(clock->context));
+            bool done = retry__run_attempt(op, &step, attempt, context, &failure);
+            now = clock->now(clock->context);
+            retry_ended(op, step.copy, done ? NULL : &failure, now);
             if (done) { /* though somebody may have stopped it meanwhile */
                 op->ambiguous = false;
                 return success;
             }
-        } else if (step.what == RETRY_DO_WAIT && step.cause != RETRY_CAUSE_PENDING) {
-            clock->sleep(clock->context, step.delay);
+            unseen = 0;
+        } else if (step.what == RETRY_DO_END || step.cause == RETRY_CAUSE_PENDING) {
+            break;
+        } else if (step.what == RETRY_DO_WAIT && !retry__run_sleep(clock, &step, &now, &unseen)) {
+            retry_stop(op, now);
+            return retry_next(NULL, 0);
         }
-    } while (step.what != RETRY_DO_END && step.cause != RETRY_CAUSE_PENDING);
-    return step;
+    }
+    return step.verdict == RETRY_VERDICT_SUCCESS ? retry_next(NULL, 0) : step; /* not ours */
 }
 
 /* ---- The system's clock -------------------------------------------------------------------- */

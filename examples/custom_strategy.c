@@ -35,12 +35,11 @@ static retry_action door_after(const retry_strategy *self, const retry_operation
 }
 
 /* retry_format writes a whole line, for a log; here it is broken in two, without "retry: ". */
-static void print_decision(void *context, const retry_operation *request,
-                           const retry_failure *failure, const retry_decision *decision)
+static void print_decision(void *context, const retry_operation *op, const retry_failure *failure)
 {
     char line[240];
     (void)context;
-    retry_format(line, sizeof line, request, failure, decision);
+    retry_format(line, sizeof line, op, failure);
     const char *begin = strstr(line, "verdict="), *rest = strstr(line, " cause=");
     printf("%.*s\n   %s\n", (int)(rest - begin), begin, rest);
 }

@@ -36,19 +36,18 @@ static void record(histogram *h, double value)
     h->sum += value;
 }
 
-/* The observer is told of every decision, and once of every end. The request's own context holds
-   what belongs to one request: here the ms that it has waited. */
-static void count(void *context, const retry_operation *request, const retry_failure *failure,
-                  const retry_decision *decision)
+/* The observer is told of every decision, and once of every end. The operation's own context holds
+   what belongs to one operation: here the ms that it has waited. */
+static void count(void *context, const retry_operation *op, const retry_failure *failure)
 {
-    retry_ms *waited = request->context;
+    retry_ms *waited = op->context;
     (void)context;
-    if (decision->verdict == RETRY_VERDICT_RETRY) {
-        *waited += decision->delay;
+    if (op->verdict == RETRY_VERDICT_RETRY) {
+        *waited += op->delay;
     } else {
-        bool unsent = !failure && decision->verdict != RETRY_VERDICT_SUCCESS; /* a gate refused */
-        ends[decision->verdict][decision->cause]++;
-        record(&resends, request->retries - (unsent && request->retries > 0));
+        bool unsent = !failure && op->verdict != RETRY_VERDICT_SUCCESS; /* a gate refused */
+        ends[op->verdict][op->cause]++;
+        record(&resends, op->retries - (unsent && op->retries > 0));
         record(&delays, *waited / 1000.0);
     }
 }

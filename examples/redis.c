@@ -80,12 +80,11 @@ static bool attempt(void *context, const retry_operation *op, const retry_step *
     return done;
 }
 
-static void show(void *context, const retry_operation *request, const retry_failure *failure,
-                 const retry_decision *decision)
+static void show(void *context, const retry_operation *op, const retry_failure *failure)
 {
     char line[240];
     (void)context;
-    if (failure && retry_format(line, sizeof line, request, failure, decision) > 0)
+    if (failure && retry_format(line, sizeof line, op, failure) > 0)
         printf("    %s\n", line);
 }
 
@@ -103,8 +102,7 @@ static void operate(const char *line, bool careless)
     strcpy(text, line);
     for (char *word = strtok(text, " \n"); word && count < 4; word = strtok(NULL, " \n"))
         words[count++] = word;
-    op.idempotent =
-        careless || strncmp(line, "GET ", 4) == 0 || strncmp(line, "SET ", 4) == 0;
+    op.idempotent = careless || strncmp(line, "GET ", 4) == 0 || strncmp(line, "SET ", 4) == 0;
     bool done = retry_run(&op, &service, &clock, attempt, words).verdict == RETRY_VERDICT_SUCCESS;
     printf("%s %s", done ? "done" : (op.ambiguous ? "perhaps" : "failed"), line);
 }

@@ -217,11 +217,10 @@ static void on_tick(uv_timer_t *timer)
 /* ---- Running ------------------------------------------------------------------------------- */
 
 /* The observer: told of every decision. */
-static void on_decision(void *context, const retry_operation *request, const retry_failure *failure,
-                        const retry_decision *decision)
+static void on_decision(void *context, const retry_operation *op, const retry_failure *failure)
 {
     if (failure) /* else it worked, or was cancelled */
-        report_decision(context, index_of(request->context), failure, decision);
+        report_decision(context, index_of(op->context), op, failure);
 }
 
 static void begin(operation *op, const retry_client *client)

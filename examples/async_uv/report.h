@@ -54,19 +54,19 @@ static inline void report_deposit(async_report *report, uint32_t amount)
 /* A decision: a retry costs 14 tokens, 5 if the service throttles, and nothing after a conflict;
    all else costs nothing. */
 static inline void report_decision(async_report *report, uint32_t operation,
-                                   const retry_failure *failure, const retry_decision *decision)
+                                   const retry_operation *op, const retry_failure *failure)
 {
     bool conflict = (failure->reason & RETRY_REASON_FREE) != 0;
     uint32_t cost = conflict ? 0 : failure->throttle ? RETRY_TOKENS(5) : RETRY_TOKENS(14);
     bool affordable = report->balance >= cost;
     report->accounts[operation].charge = 0; /* the retry that it was for has been made */
-    if (decision->verdict == RETRY_VERDICT_RETRY) {
+    if (op->verdict == RETRY_VERDICT_RETRY) {
         report->wrong += !affordable;
         report->balance -= cost;
         report->accounts[operation].charge = cost;
         report->free_retries += conflict;
     }
-    report->wrong += affordable && decision->cause == RETRY_CAUSE_BUDGET_EXHAUSTED;
+    report->wrong += affordable && op->cause == RETRY_CAUSE_BUDGET_EXHAUSTED;
     report_compare(report);
 }
 

@@ -29,8 +29,7 @@ static const retry_policy policy = {
     .throttle_backoff = {.jitter = RETRY_JITTER_EQUAL, .initial = 500, .max = 3000},
     .max_attempts = 8};
 
-static void log_decision(void *context, const retry_operation *request, const retry_failure *failure,
-                         const retry_decision *decision);
+static void log_decision(void *context, const retry_operation *op, const retry_failure *failure);
 
 static const errmap_strategy strategy = ERRMAP_STRATEGY(&error_map, &policy.base);
 static retry_budget budget;
@@ -72,28 +71,27 @@ static struct {
     retry_time began;
 } total;
 
-static void log_add(const retry_failure *failure, const retry_decision *decision, uint32_t attempt)
+static void log_add(const retry_failure *failure, const retry_operation *op, uint32_t attempt)
 {
     const uint32_t place = log_count++;
     if (place >= LOG_RECORDS)
         return;
     log_records[place].name = operation->name;
     log_records[place].tick = now;
-    log_records[place].delay = decision->delay;
+    log_records[place].delay = op->delay;
     log_records[place].attempt = attempt;
     log_records[place].code = failure ? failure->code : 0;
     log_records[place].reason = failure ? failure->reason : (retry_reason)RETRY_REASON_NONE;
-    log_records[place].verdict = decision->verdict;
-    log_records[place].cause = decision->cause;
+    log_records[place].verdict = op->verdict;
+    log_records[place].cause = op->cause;
 }
 
 /* The client's observer, of failures and of success. A granted retry is counted already. */
-static void log_decision(void *context, const retry_operation *observed, const retry_failure *failure,
-                         const retry_decision *decision)
+static void log_decision(void *context, const retry_operation *op, const retry_failure *failure)
 {
-    const uint32_t granted = decision->verdict == RETRY_VERDICT_RETRY ? 1 : 0;
+    const uint32_t granted = op->verdict == RETRY_VERDICT_RETRY ? 1 : 0;
     (void)context;
-    log_add(failure, decision, observed->retries + 1 - granted);
+    log_add(failure, op, op->retries + 1 - granted);
 }
 
 /* ---- Radio --------------------------------------------------------------------------------- */

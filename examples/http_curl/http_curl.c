@@ -182,20 +182,19 @@ static const char *path_of(const char *url)
 }
 
 /* The observer: told of every decision. */
-static void print_decision(void *context, const retry_operation *request,
-                           const retry_failure *failure, const retry_decision *decision)
+static void print_decision(void *context, const retry_operation *op, const retry_failure *failure)
 {
-    http_job *job = request->context;
+    http_job *job = op->context;
     (void)context;
     if (!failure) /* it worked */
         return;
-    if (decision->verdict == RETRY_VERDICT_RETRY)
-        job->waited += decision->delay;
+    if (op->verdict == RETRY_VERDICT_RETRY)
+        job->waited += op->delay;
     say("line %-3u %-4s %.10s: ", job->line, job->method, path_of(job->url));
-    if (decision->verdict == RETRY_VERDICT_RETRY)
-        say("again in %u ms", decision->delay);
+    if (op->verdict == RETRY_VERDICT_RETRY)
+        say("again in %u ms", op->delay);
     else
-        say("%s", retry_cause_text(decision->cause));
+        say("%s", retry_cause_text(op->cause));
     if (failure->code != 0)
         say(" (%u %s)", failure->code, retry_reason_name(failure->reason));
     else if (failure->reason != RETRY_REASON_NONE)

@@ -95,12 +95,11 @@ PRINTF_2_LIKE static inline void tell(const kv_report *report, const char *forma
 /* ---- Counting ------------------------------------------------------------------------------ */
 
 /* The observer: told of every decision. */
-static inline void report_decision(void *context, const retry_operation *request,
-                                   const retry_failure *failure, const retry_decision *decision)
+static inline void report_decision(void *context, const retry_operation *op,
+                                   const retry_failure *failure)
 {
     kv_report *report = context;
-    (void)request;
-    if (decision->verdict != RETRY_VERDICT_RETRY)
+    if (op->verdict != RETRY_VERDICT_RETRY)
         return;
     report->retries++;
     if (failure->reason < RETRY_REASON_COUNT)

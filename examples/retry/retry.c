@@ -407,29 +407,19 @@ static bool attempt(void *words, const retry_operation *op, const retry_step *st
     return status == 0 && (in_a_row >= successes || stopped_by);
 }
 
-/* ms to the operation's deadline, the limit at most. */
-static retry_ms what_is_left(const retry_operation *op, retry_ms limit)
-{
-    retry_ms passed = steady.now(NULL) - op->started;
-    retry_ms left = op->timeout == UINT32_MAX ? UINT32_MAX
-                    : op->timeout > passed    ? op->timeout - passed
-                                              : 0;
-    return limit < left ? limit : left;
-}
-
 /* The observer, who is told of every decision. */
-static void report(void *words, const retry_operation *request, const retry_failure *failure,
-                   const retry_decision *decision)
+static void report(void *words, const retry_operation *op, const retry_failure *failure)
 {
     static char sh[] = "sh", c[] = "-c";
-    bool again = decision->verdict == RETRY_VERDICT_RETRY;
+    bool again = op->verdict == RETRY_VERDICT_RETRY;
     char number[12], reason[64], next[32], *hook = given[again ? ON_RETRY : ON_FAILURE];
-    unsigned tries = request->retries + (failure && !again);
-    const char *end = status ? retry_cause_text(decision->cause) : "done";
-    retry_ms each = request->client->cut_after, limit = each ? each : UINT32_MAX;
+    unsigned tries = op->retries + (failure && !again);
+    const char *end = status ? retry_cause_text(op->cause) : "done";
+    retry_ms each = op->client->cut_after, limit = each ? each : UINT32_MAX;
+    retry_ms left = retry_left(op, steady.now(NULL));
     put_tokens();
-    snprintf(number, sizeof number, "%u", tries += decision->verdict == RETRY_VERDICT_SUCCESS);
-    snprintf(next, sizeof next, "again in %.3f s", decision->delay / 1000.0);
+    snprintf(number, sizeof number, "%u", tries += op->verdict == RETRY_VERDICT_SUCCESS);
+    snprintf(next, sizeof next, "again in %.3f s", op->delay / 1000.0);
     snprintf(reason, sizeof reason, status == TIMED_OUT ? "timed out" : "status %d", status);
     setenv("RETRY_ATTEMPT", number, 1);
     setenv("RETRY_REASON", reason, 1);
@@ -437,8 +427,7 @@ static void report(void *words, const retry_operation *request, const retry_fail
         fprintf(stderr, "retry: %s: try %s: %s, %s\n", *(char **)words, number, reason,
                 again ? next : end);
     if (hook && status && !stopped_by)
-        run_command((char *[]){sh, c, hook, NULL}, true,
-                    again ? what_is_left(request, limit) : limit);
+        run_command((char *[]){sh, c, hook, NULL}, true, again && left < limit ? left : limit);
 }
 
 /* The clock's sleep, which a signal ends. */

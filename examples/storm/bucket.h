@@ -44,7 +44,7 @@ static uint32_t bucket_call(retry_operation *request, uint32_t rate, dice *chanc
     uint32_t attempts = 1, now = 0;
     retry_begin(request, now);
     while (dice_unit(chance) * 100 < rate) {
-        retry_decision decision = retry_orchestrate(request, &failure, now);
+        decided decision = retry_orchestrate(request, &failure, now);
         if (decision.verdict != RETRY_VERDICT_RETRY)
             return attempts;
         now += decision.delay;
@@ -60,9 +60,9 @@ static double bucket_load(const bucket_setting *setting, uint32_t calls, uint32_
 {
     retry_client client = {.random = dice_bits, .random_context = chance};
     retry_operation request = {.client = &client,
-                             .strategy = &setting->policy.base,
-                             .timeout = setting->timeout,
-                             .idempotent = true};
+                               .strategy = &setting->policy.base,
+                               .timeout = setting->timeout,
+                               .idempotent = true};
     retry_budget budget;
     uint32_t attempts = 0;
     client.budget = calls ? &budget : NULL;

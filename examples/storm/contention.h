@@ -72,8 +72,8 @@ static retry_action writer_after(const retry_strategy *self, const retry_operati
     uint32_t attempt = request->retries + strategy->first;
     (void)failure;
     (void)now;
-    return retry_action_after(retry_backoff_delay(&strategy->own.backoff, attempt,
-                                                  request->delay, retry_random(request)));
+    return retry_action_after(retry_backoff_delay(&strategy->own.backoff, attempt, request->delay,
+                                                  retry_random(request)));
 }
 
 static double dice_normal(dice *d, double mean, double deviation)
@@ -124,7 +124,7 @@ static void row_write(contention *c, writer *w)
         w->next = INFINITY;
         retry_succeed(&w->request, (retry_time)told);
     } else {
-        retry_decision decision = retry_orchestrate(&w->request, &conflict, (retry_time)told);
+        decided decision = retry_orchestrate(&w->request, &conflict, (retry_time)told);
         w->next = told + decision.delay + message(c);
     }
 }

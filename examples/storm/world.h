@@ -44,10 +44,10 @@ typedef struct world {
     ledger *ledger;
     client *clients;
     retry_operation *requests; /* `depth` for each client, the outermost first */
-    shared *shared;          /* `depth` for each group */
-    gates *gates;            /* of each group (NULL: none) */
-    retry_operation *asked;  /* of each client's attempt, what asked them */
-    uint32_t *due;           /* the first client of each millisecond's list */
+    shared *shared;            /* `depth` for each group */
+    gates *gates;              /* of each group (NULL: none) */
+    retry_operation *asked;    /* of each client's attempt, what asked them */
+    uint32_t *due;             /* the first client of each millisecond's list */
 } world;
 
 /* Enters a client's next event; what comes after the end is left out. */
@@ -94,7 +94,7 @@ static void open_layers(world *w, uint32_t id, uint32_t layer, uint32_t now)
     for (; layer < w->depth; layer++) {
         retry_operation *request = request_of(w, id, layer);
         request->timeout =
-            layer == 0 ? w->set->timeout : retry_remaining(request_of(w, id, layer - 1), 0, now);
+            layer == 0 ? w->set->timeout : retry_left(request_of(w, id, layer - 1), now);
         retry_begin(request, now);
     }
 }
@@ -103,9 +103,10 @@ static void open_layers(world *w, uint32_t id, uint32_t layer, uint32_t now)
 static void send(world *w, uint32_t id, uint32_t node)
 {
     retry_operation *innermost = request_of(w, id, w->depth - 1);
-    retry_ms limit = retry_remaining(innermost, w->set->cut_after, w->now);
+    retry_ms cut = w->set->cut_after, limit = retry_left(innermost, w->now);
     reply answer = service_take(&w->service, node, w->now + w->set->network, &w->chance);
-    uint64_t back = (uint64_t)answer.at + w->set->network, given_up = (uint64_t)w->now + limit;
+    uint64_t back = (uint64_t)answer.at + w->set->network;
+    uint64_t given_up = (uint64_t)w->now + (cut != 0 && cut < limit ? cut : limit);
     uint64_t leaves = (uint64_t)started(w, id) + (w->set->patience ? w->set->patience : NEVER);
     w->clients[id].sent = true;
     ledger_attempt(w->ledger, w->now, &answer, back < given_up && back <= leaves);
@@ -141,7 +142,7 @@ static void report(world *w, uint32_t id, const retry_failure *failure)
    it. A retry of an outer layer is a new request to all inner ones. */
 static void failed(world *w, uint32_t id, const retry_failure *failure)
 {
-    retry_decision decision = {RETRY_VERDICT_FAIL, RETRY_CAUSE_NONE, 0};
+    decided decision = {RETRY_VERDICT_FAIL, RETRY_CAUSE_NONE, 0};
     uint32_t layer = w->depth;
     while (layer > 0 && decision.verdict == RETRY_VERDICT_FAIL)
         decision = retry_orchestrate(request_of(w, id, --layer), failure, w->now);

@@ -30,7 +30,7 @@ static void decide(const retry_client *client, unsigned long requests, uint32_t 
         retry_time now = (retry_time)i;
         retry_begin(&request, now);
         for (n = failures; n != 0; n--) {
-            retry_decision decision;
+            decided decision;
             retry_failure failure;
             memset(&failure, 0, sizeof failure);
             failure.reason = hidden;

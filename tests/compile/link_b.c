@@ -16,8 +16,7 @@ const char *link_b_name(retry_reason reason);
 retry_ms link_b_delay(const retry_backoff *backoff, uint32_t attempt, uint32_t random);
 retry_reason link_b_classify(int status);
 void link_b_begin(retry_operation *request, retry_time now);
-retry_decision link_b_orchestrate(retry_operation *request, const retry_failure *failure,
-                                  retry_time now);
+decided link_b_orchestrate(retry_operation *request, const retry_failure *failure, retry_time now);
 bool link_b_withdraw(retry_budget *budget, uint32_t cost, retry_time now);
 retry_step link_b_next(retry_operation *op, retry_time now);
 void link_b_service(retry_service *service, retry_time now);
@@ -57,8 +56,7 @@ void link_b_begin(retry_operation *request, retry_time now)
     retry_begin(request, now);
 }
 
-retry_decision link_b_orchestrate(retry_operation *request, const retry_failure *failure,
-                                  retry_time now)
+decided link_b_orchestrate(retry_operation *request, const retry_failure *failure, retry_time now)
 {
     return retry_orchestrate(request, failure, now);
 }

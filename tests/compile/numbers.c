@@ -52,7 +52,7 @@ static double default_timeout(void)
     retry_operation request;
     memset(&request, 0, sizeof request);
     retry_begin(&request, 0);
-    return seconds(retry_remaining(&request, UINT32_MAX, 0));
+    return seconds(retry_left(&request, 0));
 }
 
 static void print_ladder(void)
@@ -434,9 +434,9 @@ static void print_policies(void)
                                       for_aws_2026 = RETRY_BUDGET_AWS_2026;
     double successes;
     unsigned n = burst(&for_best, &successes);
-    printf(MANUAL "BEST_EFFORT no limit %u to %u ms doubling; %u ms to %g s, throttled %u; see\n",
-           whole(best.backoff.initial), whole(best.backoff.max),
-           whole(best.throttle_backoff.initial), seconds(best.throttle_backoff.max), n);
+    printf(MANUAL "BEST_EFFORT no limit %u ms doubling to %g s; to %g s, throttled %u; see\n",
+           whole(best.backoff.initial), seconds(best.backoff.max),
+           seconds(best.throttle_backoff.max), n);
     n = burst(&for_smithy, &successes);
     printf(MANUAL "SMITHY %u %g s doubling to %g s %u, 1 for %g successes\n", attempts_of(&smithy),
            seconds(smithy.backoff.initial), seconds(smithy.backoff.max), n, successes);
@@ -618,8 +618,7 @@ int main(void)
 {
     static retry_connection connection;
     static const retry_backoff gaps = RETRY_BACKOFF_GRPC;
-    printf(MANUAL "op.timeout %g s ms, waits included; UINT32_MAX: no limit\n",
-           default_timeout());
+    printf(MANUAL "op.timeout %g s ms, waits included; UINT32_MAX: no limit\n", default_timeout());
     printf(MANUAL "UINT32_MAX: no end (default: 0: %g) */\n", default_timeout() * 1000);
     printf(MANUAL "that an attempt is always granted (default: 0: %u) */\n",
            whole(retry_connection_begin(&connection, 0)));

@@ -37,7 +37,6 @@ extern retry_operation request;
 extern retry_scopes scopes;
 extern retry_service service;
 extern retry_step end;
-extern retry_decision decision;
 extern retry_failure failure;
 extern errmap map;
 extern errmap_advice advice;

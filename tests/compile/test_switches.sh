@@ -63,8 +63,10 @@ static unsigned misuses;
 #include "retry.h"
 int main(void)
 {
+    static retry_client client;
     retry_operation request = {0};
     retry_failure failure = {0};
+    request.client = &client;
     retry_start(&request, NULL, 0);
     if (retry_next(&request, 0).what != RETRY_DO_SEND)
         return 2;
@@ -201,10 +203,10 @@ check "all initialisers are there" [ "$(grep -c '^const' "$work/initialisers.c")
 # A file that needs only the types of what is static in another.
 cat > "$work/types.c" << 'END'
 #include "retry.h"
-retry_ms a_delay(const retry_decision *decision);
-retry_ms a_delay(const retry_decision *decision)
+retry_ms a_delay(const retry_operation *op);
+retry_ms a_delay(const retry_operation *op)
 {
-    return decision->delay;
+    return op->delay;
 }
 #ifdef CALL
 void a_call(retry_operation *request);

@@ -32,7 +32,7 @@ static const struct {
     unsigned count;
     retry_ms expected[13];
 } curves[] = {
-    {"best effort", RETRY_BACKOFF_BEST_EFFORT, 11, {1, 2, 4, 8, 16, 32, 64, 128, 256, 500, 500}},
+    {"best effort", RETRY_BACKOFF_BEST_EFFORT, 7, {100, 200, 400, 800, 1600, 3200, 5000}},
     {"throttled", RETRY_BACKOFF_THROTTLED, 8, {100, 200, 400, 800, 1600, 3200, 6400, 10000}},
     {"RFC 0049", RETRY_BACKOFF_RFC0049, 11, {1, 2, 4, 8, 16, 32, 64, 128, 256, 500, 500}},
     {"controlled", RETRY_BACKOFF_CONTROLLED, 8, {1, 10, 50, 100, 500, 1000, 1000, 1000}},
@@ -104,7 +104,7 @@ static void test_last_attempt(void)
         retry_ms expected;
     } rows[] = {
         {"doubling without end", RETRY_BACKOFF_DEFAULT, UINT32_MAX},
-        {"best effort", RETRY_BACKOFF_BEST_EFFORT, 500},
+        {"best effort", RETRY_BACKOFF_BEST_EFFORT, 5000},
         {"smallest factor", EXPONENTIAL(1, 0, SMALLEST_FACTOR), UINT32_MAX},
         {"largest factor", EXPONENTIAL(UINT32_MAX, 0, LARGEST_FACTOR), UINT32_MAX},
         {"factor 1", EXPONENTIAL(UINT32_MAX - 1, 0, RETRY_RATIO(1)), UINT32_MAX - 1},

@@ -139,7 +139,7 @@ static retry_operation begun(const retry_client *client)
     return request;
 }
 
-static retry_decision fail_once(const retry_client *client, retry_reason reason)
+static decided fail_once(const retry_client *client, retry_reason reason)
 {
     retry_operation request = begun(client);
     retry_failure failure = check_failure_of(reason);
@@ -1631,7 +1631,7 @@ static retry_ms delay_at(const retry_policy *policy, const retry_budget_options 
     retry_budget budget;
     retry_client client = client_of(&budget);
     retry_operation request;
-    retry_decision decision;
+    decided decision;
     retry_budget_init(&budget, options, START);
     CHECK(retry_budget_withdraw(&budget, retry_budget_balance(&budget), START));
     retry_budget_deposit(&budget, balance);

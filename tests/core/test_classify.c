@@ -18,9 +18,11 @@ static void check_decided(retry_failure failure, unsigned operations, bool ambig
 {
     unsigned idempotent;
     for (idempotent = 0; idempotent < 2; idempotent++) {
+        static retry_client client; /* zeroed */
         bool again = operations == ALL || (operations == IDEMPOTENT && idempotent);
         retry_operation op;
         memset(&op, 0, sizeof op);
+        op.client = &client;
         op.idempotent = idempotent;
         op.timeout = UINT32_MAX;
         retry_start(&op, NULL, 0);

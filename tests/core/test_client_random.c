@@ -48,7 +48,7 @@ static void test_client_random_jitters(void)
     retry_operation request = counted(&client, &state);
     const retry_failure failure = check_failure_of(RETRY_REASON_KV_LOCKED);
     request.retries = 20;
-    CHECK_EQUAL(500, retry_orchestrate(&request, &failure, 0).delay);
+    CHECK_EQUAL(5000, retry_orchestrate(&request, &failure, 0).delay);
     CHECK_EQUAL(UINT32_MAX, state);
 }
 
@@ -62,7 +62,7 @@ static void test_no_jitter_draws_nothing(void)
     const retry_failure failure = check_failure_of(RETRY_REASON_KV_LOCKED);
     policy.backoff.jitter = RETRY_JITTER_NONE;
     client.strategy = &policy.base;
-    CHECK_EQUAL(1, retry_orchestrate(&request, &failure, 0).delay);
+    CHECK_EQUAL(100, retry_orchestrate(&request, &failure, 0).delay);
     CHECK_EQUAL(7, state);
 }
 

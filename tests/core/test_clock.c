@@ -121,10 +121,12 @@ static bool second_time(void *context, const retry_operation *op, const retry_st
 
 static void test_run(void)
 {
+    static retry_client client; /* zeroed */
     retry_clock clock = retry_system_clock();
     retry_operation op;
     unsigned tries = 0;
     memset(&op, 0, sizeof op);
+    op.client = &client;
     op.timeout = 60000;
     CHECK_EQUAL(RETRY_VERDICT_SUCCESS, retry_run(&op, NULL, &clock, second_time, &tries).verdict);
     CHECK_EQUAL(2, tries);

@@ -24,8 +24,8 @@ static retry_action wishing_after(const retry_strategy *self, const retry_operat
 static const retry_strategy wishing = {wishing_after};
 
 /* One failure `elapsed` after `start`, with a strategy that asks for `delay`. */
-static retry_decision decide(retry_time start, retry_time elapsed, retry_ms timeout, retry_ms delay,
-                             retry_operation *request)
+static decided decide(retry_time start, retry_time elapsed, retry_ms timeout, retry_ms delay,
+                      retry_operation *request)
 {
     retry_failure failure;
     memset(&failure, 0, sizeof failure);
@@ -77,8 +77,7 @@ static const struct {
 static void check_row_from(retry_time start, size_t i, const char *where)
 {
     retry_operation request;
-    retry_decision decision =
-        decide(start, rows[i].elapsed, rows[i].timeout, rows[i].delay, &request);
+    decided decision = decide(start, rows[i].elapsed, rows[i].timeout, rows[i].delay, &request);
     bool retried = rows[i].verdict == RETRY_VERDICT_RETRY;
     check_row("%s, %s", rows[i].name, where);
     CHECK_EQUAL(rows[i].verdict, decision.verdict);
@@ -117,7 +116,7 @@ static void test_backward(void)
         for (j = 0; j < CHECK_COUNT(steps); j++) {
             retry_time elapsed = (retry_time)-1 - steps[j] + 1;
             retry_operation request;
-            retry_decision decision = decide(starts[i], elapsed, 2500, 2499, &request);
+            decided decision = decide(starts[i], elapsed, 2500, 2499, &request);
             check_row("start %u, step %u", (unsigned)i, (unsigned)j);
             CHECK_DECISION(RETRY, STRATEGY, decision);
             decision = decide(starts[i], elapsed, 2500, 9999, &request);
@@ -127,7 +126,7 @@ static void test_backward(void)
         for (j = 0; j < CHECK_COUNT(greater); j++) {
             retry_time elapsed = (retry_time)-1 - greater[j] + 1;
             retry_operation request;
-            retry_decision decision = decide(starts[i], elapsed, 2500, 1, &request);
+            decided decision = decide(starts[i], elapsed, 2500, 1, &request);
             check_row("start %u, greater step %u", (unsigned)i, (unsigned)j);
             CHECK_DECISION(EXPIRE, DEADLINE, decision);
             CHECK_EQUAL(0, decision.delay);
@@ -156,7 +155,7 @@ static void test_always_reasons_expire(void)
     request.timeout = 200;
     retry_begin(&request, (retry_time)-100);
     for (i = 0; i < CHECK_COUNT(steps); i++) {
-        retry_decision decision =
+        decided decision =
             retry_orchestrate(&request, &failure, check_after((retry_time)-100, steps[i].elapsed));
         check_row("step %u", (unsigned)i);
         CHECK_EQUAL(steps[i].verdict, decision.verdict);
@@ -180,7 +179,7 @@ static void test_whole_operation(void)
     wish = 300;
     retry_begin(&request, now);
     for (;;) {
-        retry_decision decision = retry_orchestrate(&request, &failure, now);
+        decided decision = retry_orchestrate(&request, &failure, now);
         now = check_after(now, decision.delay);
         if (decision.verdict != RETRY_VERDICT_RETRY)
             break;

@@ -10,7 +10,6 @@
 static retry_client client;
 static retry_operation request;
 static retry_failure failure;
-static retry_decision decision;
 
 static retry_action after_4567(const retry_strategy *self, const retry_operation *r,
                                const retry_failure *f, retry_time now)
@@ -37,7 +36,7 @@ static void set_up(void)
     failure.code = 0xbeef;
     retry_begin(&request, START);
     request.retries = 31;
-    decision = retry_orchestrate(&request, &failure, check_after(START, 1234));
+    (void)retry_orchestrate(&request, &failure, check_after(START, 1234));
 }
 
 static bool has(const char *line, const char *part)
@@ -56,7 +55,7 @@ static void test_parts(void)
     char line[400];
     size_t length;
     set_up();
-    length = retry_format(line, sizeof line, &request, &failure, &decision);
+    length = retry_format(line, sizeof line, &request, &failure);
     CHECK_EQUAL(length, strlen(line));
     CHECK_RANGE(40, 300, length);
     check_has(line, "RETRY");
@@ -85,7 +84,7 @@ static void test_codes(void)
     for (i = 0; i < CHECK_COUNT(rows); i++) {
         char line[400];
         failure.code = rows[i].code;
-        retry_format(line, sizeof line, &request, &failure, &decision);
+        retry_format(line, sizeof line, &request, &failure);
         check_has(line, rows[i].text);
     }
 }
@@ -97,17 +96,17 @@ static void test_longest_line(void)
     size_t longest = 0;
     set_up();
     failure.code = UINT32_MAX;
-    decision.verdict = RETRY_VERDICT_PENDING;
-    decision.delay = request.timeout = request.retries = UINT32_MAX;
+    request.timeout = UINT32_MAX;
     retry_begin(&request, START);
-    request.retries = UINT32_MAX;
     retry_cancel(&request, check_after(START, 0x7fffffff));
+    request.verdict = RETRY_VERDICT_EXPIRE;
+    request.delay = request.retries = UINT32_MAX;
     for (reason = 0; reason < RETRY_REASON_COUNT; reason++) {
         for (cause = 0; cause < RETRY_CAUSE_COUNT; cause++) {
             size_t length;
             failure.reason = (retry_reason)reason;
-            decision.cause = (uint8_t)cause;
-            length = retry_format(NULL, 0, &request, &failure, &decision);
+            request.cause = (uint8_t)cause;
+            length = retry_format(NULL, 0, &request, &failure);
             longest = length > longest ? length : longest;
         }
     }
@@ -117,16 +116,16 @@ static void test_longest_line(void)
 /* An end that no failure brought. */
 static void test_ends(void)
 {
-    static const retry_decision success = {RETRY_VERDICT_SUCCESS, RETRY_CAUSE_NONE, 0};
-    static const retry_decision cancelled = {RETRY_VERDICT_FAIL, RETRY_CAUSE_CANCELLED, 0};
     char line[400];
     set_up();
     CHECK(retry_succeed(&request, check_after(START, 1300)));
-    retry_format(line, sizeof line, &request, NULL, &success);
+    retry_format(line, sizeof line, &request, NULL);
     CHECK_TEXT("retry: verdict=SUCCESS delay=0ms retries=32 elapsed=1300ms "
                "timeout=98765ms",
                line);
-    retry_format(line, sizeof line, &request, NULL, &cancelled);
+    set_up();
+    retry_cancel(&request, check_after(START, 1300));
+    retry_format(line, sizeof line, &request, NULL);
     CHECK_TEXT("retry: verdict=FAIL delay=0ms cause=\"cancelled\" retries=32 elapsed=1300ms "
                "timeout=98765ms",
                line);
@@ -136,7 +135,7 @@ static void test_whole_line(void)
 {
     char line[400];
     set_up();
-    retry_format(line, sizeof line, &request, &failure, &decision);
+    retry_format(line, sizeof line, &request, &failure);
     CHECK_TEXT("retry: verdict=RETRY delay=4567ms reason=KV_TEMPORARY_FAILURE code=48879/0xbeef "
                "cause=\"strategy grants\" retries=32 elapsed=1234ms "
                "timeout=98765ms",
@@ -151,9 +150,9 @@ static void test_each_verdict(void)
     for (verdict = 0; verdict < RETRY_VERDICT_COUNT; verdict++) {
         for (cause = 0; cause < RETRY_CAUSE_COUNT; cause++) {
             char line[400];
-            decision.verdict = (uint8_t)verdict;
-            decision.cause = (uint8_t)cause;
-            retry_format(line, sizeof line, &request, &failure, &decision);
+            request.verdict = (uint8_t)verdict;
+            request.cause = (uint8_t)cause;
+            retry_format(line, sizeof line, &request, &failure);
             check_has(line, retry_verdict_name((uint8_t)verdict));
             if (verdict != RETRY_VERDICT_SUCCESS)
                 check_has(line, retry_cause_text((uint8_t)cause));
@@ -169,7 +168,7 @@ static void test_each_reason(void)
     for (reason = 0; reason < 0x100; reason++) {
         char line[400];
         failure.reason = (retry_reason)reason;
-        retry_format(line, sizeof line, &request, &failure, &decision);
+        retry_format(line, sizeof line, &request, &failure);
         check_has(line, retry_reason_name((retry_reason)reason));
     }
 }
@@ -183,11 +182,11 @@ static void test_each_size_of_number(void)
     set_up();
     for (i = 0; i < CHECK_COUNT(numbers); i++) {
         char line[400], decimal[16], hexadecimal[16], capitals[16];
-        decision.delay = failure.code = numbers[i];
+        request.delay = failure.code = numbers[i];
         snprintf(decimal, sizeof decimal, "%lu", (unsigned long)numbers[i]);
         snprintf(hexadecimal, sizeof hexadecimal, "%lx", (unsigned long)numbers[i]);
         snprintf(capitals, sizeof capitals, "%lX", (unsigned long)numbers[i]);
-        retry_format(line, sizeof line, NULL, &failure, &decision);
+        retry_format(line, sizeof line, &request, &failure);
         check_has(line, decimal);
         check_has(line, "0x");
         CHECK(has(line, hexadecimal) || has(line, capitals));
@@ -195,19 +194,18 @@ static void test_each_size_of_number(void)
 }
 
 /* Every capacity: cut where it ends, terminated, nothing behind it, the whole length returned. */
-static void check_capacities(const retry_operation *r, const retry_failure *f,
-                             const retry_decision *d)
+static void check_capacities(const retry_operation *r, const retry_failure *f)
 {
     char whole[400], part[400];
-    size_t length = retry_format(whole, sizeof whole, r, f, d);
+    size_t length = retry_format(whole, sizeof whole, r, f);
     size_t capacity, i;
     CHECK(length < sizeof whole && strlen(whole) == length);
-    CHECK_EQUAL(length, retry_format(NULL, 0, r, f, d));
+    CHECK_EQUAL(length, retry_format(NULL, 0, r, f));
     for (capacity = 0; capacity <= length + 2; capacity++) {
         size_t cut = capacity > length ? length : capacity > 0 ? capacity - 1 : 0;
         memset(part, CANARY, sizeof part);
         check_row("capacity %u of %u", (unsigned)capacity, (unsigned)length + 1);
-        CHECK_EQUAL(length, retry_format(part, capacity, r, f, d));
+        CHECK_EQUAL(length, retry_format(part, capacity, r, f));
         CHECK(memcmp(part, whole, cut) == 0);
         CHECK(capacity == 0 || part[cut] == '\0');
         for (i = capacity; i < sizeof part; i++)
@@ -225,46 +223,48 @@ static void test_elapsed(void)
     memset(&timed, 0, sizeof timed);
     retry_begin(&timed, 1000);
     retry_succeed(&timed, 1250);
-    retry_format(text, sizeof text, &timed, NULL, NULL);
-    CHECK_TEXT("retry: retries=0 elapsed=250ms timeout=75000ms", text);
+    retry_format(text, sizeof text, &timed, NULL);
+    CHECK_TEXT("retry: verdict=SUCCESS delay=0ms retries=0 elapsed=250ms timeout=75000ms", text);
     retry_begin(&timed, 5000);
-    retry_format(text, sizeof text, &timed, NULL, NULL);
-    CHECK_TEXT("retry: retries=0 elapsed=0ms timeout=75000ms", text);
+    retry_format(text, sizeof text, &timed, NULL);
+    CHECK_TEXT("retry: verdict=FAIL delay=0ms cause=\"done\" retries=0 elapsed=0ms timeout=75000ms",
+               text);
     timed.retries = UINT32_C(4294967289); /* the first of which a rougher tenth would be wrong */
     retry_cancel(&timed, 5070);
-    retry_format(text, sizeof text, &timed, NULL, NULL);
-    CHECK_TEXT("retry: retries=4294967289 elapsed=70ms timeout=75000ms", text);
-    CHECK_EQUAL(strlen(text), retry_format(NULL, sizeof text, &timed, NULL, NULL));
+    retry_format(text, sizeof text, &timed, NULL);
+    CHECK_TEXT("retry: verdict=FAIL delay=0ms cause=\"cancelled\" retries=4294967289 elapsed=70ms "
+               "timeout=75000ms",
+               text);
+    CHECK_EQUAL(strlen(text), retry_format(NULL, sizeof text, &timed, NULL));
 }
 
 static void test_capacities(void)
 {
     set_up();
-    check_capacities(&request, &failure, &decision);
+    check_capacities(&request, &failure);
     failure.code = UINT32_MAX;
     failure.reason = RETRY_REASON_KV_SYNC_WRITE_RE_COMMIT_IN_PROGRESS;
-    decision.delay = request.timeout = request.retries = UINT32_MAX;
-    check_capacities(&request, &failure, &decision);
+    request.delay = request.timeout = request.retries = UINT32_MAX;
+    check_capacities(&request, &failure);
 }
 
 static void test_without_parts(void)
 {
     unsigned given;
     set_up();
-    for (given = 0; given < 8; given++) {
+    for (given = 0; given < 4; given++) {
         const retry_operation *r = given & 1 ? &request : NULL;
         const retry_failure *f = given & 2 ? &failure : NULL;
-        const retry_decision *d = given & 4 ? &decision : NULL;
         char line[400];
-        retry_format(line, sizeof line, r, f, d);
+        retry_format(line, sizeof line, r, f);
         check_row("parts %u: \"%s\"", given, line);
         CHECK_EQUAL(r != NULL, has(line, "98765"));
         CHECK_EQUAL(r != NULL, has(line, "1234"));
         CHECK_EQUAL(f != NULL, has(line, "KV_TEMPORARY_FAILURE"));
         CHECK_EQUAL(f != NULL, has(line, "beef") || has(line, "BEEF"));
-        CHECK_EQUAL(d != NULL, has(line, "4567"));
-        CHECK_EQUAL(d != NULL, has(line, "RETRY"));
-        check_capacities(r, f, d);
+        CHECK_EQUAL(r != NULL, has(line, "4567"));
+        CHECK_EQUAL(r != NULL, has(line, "RETRY"));
+        check_capacities(r, f);
     }
 }
 
@@ -272,12 +272,11 @@ static void test_zeroed_and_garbage(void)
 {
     memset(&request, 0, sizeof request);
     memset(&failure, 0, sizeof failure);
-    memset(&decision, 0, sizeof decision);
-    check_capacities(&request, &failure, &decision);
+    check_capacities(&request, &failure);
     failure.reason = 0xbf;
     failure.safety = failure.fault = 0xff;
-    decision.verdict = decision.cause = 0xff;
-    check_capacities(&request, &failure, &decision);
+    request.verdict = request.cause = 0xff;
+    check_capacities(&request, &failure);
 }
 
 /* The reason's word in the line of a request of this client. */
@@ -285,7 +284,7 @@ static void check_reason(const retry_operation *r, retry_reason reason, const ch
 {
     char line[400], part[100];
     failure.reason = reason;
-    retry_format(line, sizeof line, r, &failure, &decision);
+    retry_format(line, sizeof line, r, &failure);
     snprintf(part, sizeof part, " reason=%s code=", expected);
     check_has(line, part);
 }
@@ -346,7 +345,7 @@ static void test_user_reasons_of_nobody(void)
     check_reason(&request, RETRY_REASON_USER(7, 0), "USER_7");
     request.client = &client;
     failure.reason = RETRY_REASON_USER(7, RETRY_REASON_FREE);
-    check_capacities(&request, &failure, &decision);
+    check_capacities(&request, &failure);
 }
 
 int main(void)

@@ -27,7 +27,7 @@ static void set_up(void)
     request.idempotent = true;
 }
 
-static retry_decision fails(retry_ms retry_after, retry_time now)
+static decided fails(retry_ms retry_after, retry_time now)
 {
     retry_failure failure = retry_classify_http(503, retry_after);
     return retry_orchestrate(&request, &failure, now);

@@ -172,7 +172,7 @@ static void begin_at(retry_time start, retry_ms timeout, const retry_strategy *s
     retry_begin(&request, start);
 }
 
-static void check_second(retry_decision decision, retry_ms passed)
+static void check_second(decided decision, retry_ms passed)
 {
     if (passed < 59000) {
         CHECK_EQUAL(RETRY_VERDICT_RETRY, decision.verdict);
@@ -189,13 +189,13 @@ static void remaining(struct moment at)
     size_t i;
     for (i = 0; i < CHECK_COUNT(timeouts); i++) {
         begin_at(at.start, timeouts[i], &a_second);
-        CHECK_EQUAL(less(timeouts[i], at.passed), retry_remaining(&request, 0, at.now));
+        CHECK_EQUAL(less(timeouts[i], at.passed), retry_left(&request, at.now));
         begin_at(at.start, timeouts[i], &later);
         CHECK_DECISION(PENDING, PENDING, retry_orchestrate(&request, &failure, at.start));
-        CHECK_EQUAL(less(timeouts[i], at.passed), retry_remaining(&request, 0, at.now));
+        CHECK_EQUAL(less(timeouts[i], at.passed), retry_left(&request, at.now));
     }
     begin_at(at.start, 0xffff0001u, &a_second);
-    CHECK_EQUAL(UINT32_MAX, retry_remaining(&request, 0, at.now));
+    CHECK_EQUAL(UINT32_MAX, retry_left(&request, at.now));
 }
 
 static void decides(struct moment at)
@@ -225,7 +225,7 @@ static void check_logged(retry_ms passed)
 {
     char line[240], part[40];
     snprintf(part, sizeof part, " elapsed=%" PRIu32 "ms ", passed);
-    retry_format(line, sizeof line, &request, NULL, NULL);
+    retry_format(line, sizeof line, &request, NULL);
     CHECK(strstr(line, part) != NULL);
 }
 
@@ -239,7 +239,7 @@ static void ends(struct moment at)
     check_logged(at.passed);
     begin_at(at.start, 60000, &a_second);
     retry_begin(&request, at.now);
-    CHECK_EQUAL(60000, retry_remaining(&request, 0, at.now));
+    CHECK_EQUAL(60000, retry_left(&request, at.now));
 }
 
 /* A thousandth a ms, up to 100,000 tokens; none by a clock that was set back, which looks as if it

@@ -14,12 +14,14 @@ static retry_operation request;
 static retry_operation op;
 static retry_failure failure;
 static const retry_strategy no_function = {NULL};
+static retry_client defaults; /* zeroed */
 
 static void set_up(void)
 {
     stops = 0;
     memset(&request, 0, sizeof request);
     memset(&op, 0, sizeof op);
+    op.client = &defaults;
     failure = check_failure_of(RETRY_REASON_KV_LOCKED);
 }
 

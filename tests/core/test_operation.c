@@ -73,17 +73,16 @@ static retry_action answering_after(const retry_strategy *self, const retry_oper
 static const retry_strategy answering = {answering_after};
 
 static unsigned told;
-static retry_decision told_decision;
+static decided told_decision;
 static bool told_failure;
 static retry_time clock_now; /* the observer's */
 
-static void tell(void *context, const retry_operation *request, const retry_failure *failure,
-                 const retry_decision *decision)
+static void tell(void *context, const retry_operation *request, const retry_failure *failure)
 {
     (void)context;
     CHECK(request == &op);
     told++;
-    told_decision = *decision;
+    told_decision = decided_of(request);
     told_failure = failure != NULL;
     if (observer_stops)
         retry_stop(&op, clock_now);
@@ -448,7 +447,7 @@ static void test_misuse_of_a_strategy(void)
     CHECK_STEP(SEND(LEFT), next(0));
     FAILED(KV_LOCKED, 10);
     CHECK_OVER(END(FAIL, MISUSE, 0));
-    CHECK_EQUAL(0, retry_remaining(&op, 0, at(11)));
+    CHECK_EQUAL(0, retry_left(&op, at(11)));
 }
 
 /* ---- a copy's time ------------------------------------------------------------------------- */
@@ -922,7 +921,7 @@ static void test_stop_in_a_delay(void)
     char line[256];
     fail_once();
     retry_stop(&op, at(15));
-    retry_format(line, sizeof line, &op, NULL, NULL);
+    retry_format(line, sizeof line, &op, NULL);
     CHECK(strstr(line, "elapsed=15ms") != NULL);
     CHECK(!op.ambiguous);
     CHECK_EQUAL(10000, retry_budget_balance(&budget));

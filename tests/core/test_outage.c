@@ -93,8 +93,7 @@ static void rest(struct worker *worker)
 static void failed(struct worker *worker, retry_reason reason)
 {
     retry_failure failure = check_failure_of(reason);
-    retry_decision decision =
-        retry_orchestrate(&worker->request, &failure, check_after(START, now));
+    decided decision = retry_orchestrate(&worker->request, &failure, check_after(START, now));
     if (decision.verdict == RETRY_VERDICT_RETRY) {
         worker->due = now + decision.delay;
         worker->next = SEND;
@@ -140,10 +139,14 @@ static struct worker *first(unsigned count)
 /* `count` workers of one client with this bucket do `operations` each, one after the other. */
 static void play(unsigned count, unsigned operations, retry_ms timeout, retry_budget *budget)
 {
+    retry_policy policy = RETRY_POLICY_BEST_EFFORT; /* with the delays of RFC 0049 */
     retry_client client;
     struct worker *worker;
     unsigned i;
+    policy.backoff.initial = 1;
+    policy.backoff.max = 500;
     memset(&client, 0, sizeof client);
+    client.strategy = &policy.base;
     memset(&tally, 0, sizeof tally);
     memset(workers, 0, sizeof workers);
     client.budget = budget;

@@ -179,19 +179,16 @@ static retry_action answering_after(const retry_strategy *self, const retry_oper
 static const retry_strategy answering = {answering_after};
 
 static unsigned told;
-static retry_decision told_decision;
+static decided told_decision;
 static bool told_finished;
 
-static void tell(void *context, const retry_operation *request, const retry_failure *failure,
-                 const retry_decision *decision)
+static void tell(void *context, const retry_operation *request, const retry_failure *failure)
 {
-    retry_operation copy = *request;
     (void)context;
     (void)failure;
     told++;
-    told_decision = *decision;
-    copy.client = NULL;
-    told_finished = !retry_succeed(&copy, START);
+    told_decision = decided_of(request);
+    told_finished = retry_left(request, START) == 0;
 }
 
 static uint32_t top(void *context)
@@ -223,18 +220,18 @@ static void set_up(const retry_strategy *strategy)
     retry_begin(&request, START);
 }
 
-static retry_decision orchestrate(retry_time elapsed)
+static decided orchestrate(retry_time elapsed)
 {
     return retry_orchestrate(&request, &failure, AFTER(elapsed));
 }
 
-static retry_decision resume(retry_action action, retry_time elapsed)
+static decided resume(retry_action action, retry_time elapsed)
 {
     return retry_resume(&request, &failure, action, AFTER(elapsed));
 }
 
 /* The next failure comes with an order, */
-static retry_decision ordered(retry_ms order)
+static decided ordered(retry_ms order)
 {
     failure.pushback = true;
     failure.retry_after = order;
@@ -242,7 +239,7 @@ static retry_decision ordered(retry_ms order)
 }
 
 /* or without one. */
-static retry_decision plain(void)
+static decided plain(void)
 {
     failure.pushback = false;
     failure.retry_after = 0;
@@ -266,7 +263,7 @@ static void test_forbidden_for_every_reason(void)
     client.observe = NULL;
     for (reason = 0; reason <= UINT8_MAX; reason++) {
         for (safety = RETRY_SAFETY_MAYBE; safety <= RETRY_SAFETY_NO; safety++) {
-            retry_decision decision;
+            decided decision;
             retry_begin(&request, START);
             failure.reason = (retry_reason)reason;
             failure.safety = (uint8_t)safety;
@@ -355,7 +352,7 @@ static void check_obeyed(const char *name, unsigned cause)
 {
     size_t i;
     for (i = 0; i < CHECK_COUNT(orders); i++) {
-        retry_decision decision;
+        decided decision;
         request.timeout = UINT32_MAX;
         retry_begin(&request, START);
         decision = ordered(orders[i]);
@@ -420,7 +417,7 @@ static void check_refused(const char *name, unsigned cause)
 {
     size_t i;
     for (i = 0; i < CHECK_COUNT(orders); i++) {
-        retry_decision decision;
+        decided decision;
         retry_begin(&request, START);
         decision = ordered(orders[i]);
         check_row("%s, order %lu", name, (unsigned long)orders[i]);
@@ -461,7 +458,7 @@ static void test_budget_exhausted(void)
 {
     size_t i;
     for (i = 0; i < CHECK_COUNT(orders); i++) {
-        retry_decision decision;
+        decided decision;
         set_up(i & 1 ? &answering : NULL);
         retry_budget_init(&budget, NULL, START);
         request.timeout = UINT32_MAX;
@@ -497,7 +494,7 @@ static void test_deadline(void)
     for (i = 0; i < CHECK_COUNT(rows); i++) {
         for (j = 0; j < CHECK_COUNT(reasons); j++) {
             retry_ms left = rows[i].elapsed < 1000 ? 1000 - rows[i].elapsed : 0;
-            retry_decision decision;
+            decided decision;
             set_up(&answering);
             request.timeout = 1000;
             failure.reason = reasons[j];
@@ -518,7 +515,7 @@ static void test_deadline(void)
 /* A strategy that answers later is followed by the same order. */
 static void test_pending(void)
 {
-    retry_decision decision;
+    decided decision;
     set_up(&answering);
     request.timeout = 1000;
     answer = retry_action_pending();

@@ -128,13 +128,12 @@ static retry_action strange_after(const retry_strategy *self, const retry_operat
     return chance(3) ? retry_policy_after(self, request, failure, at) : hostile_action();
 }
 
-static void tell(void *context, const retry_operation *request, const retry_failure *failure,
-                 const retry_decision *decision)
+static void tell(void *context, const retry_operation *request, const retry_failure *failure)
 {
     char line[64];
     (void)context;
     told++;
-    CHECK(retry_format(line, (size_t)below(sizeof line + 1), request, failure, decision) > 0);
+    CHECK(retry_format(line, (size_t)below(sizeof line + 1), request, failure) > 0);
 }
 
 static void set_up_policy(unsigned i)
@@ -255,7 +254,7 @@ static void model_succeed(unsigned i)
 }
 
 /* A strategy was asked, or the server forbade. */
-static bool is_charged(const retry_failure *failure, const retry_decision *decision)
+static bool is_charged(const retry_failure *failure, const decided *decision)
 {
     if (failure->pushback && failure->retry_after == UINT32_MAX)
         return failure->safety != RETRY_SAFETY_NO;
@@ -273,7 +272,7 @@ static bool is_free(const retry_failure *failure)
 }
 
 /* A charge stays with its request until an attempt was sent that it pays for. */
-static void model_pay(unsigned i, const retry_failure *failure, const retry_decision *decision)
+static void model_pay(unsigned i, const retry_failure *failure, const decided *decision)
 {
     struct model *model = &models[i];
     bool open = decision->verdict == RETRY_VERDICT_RETRY;
@@ -291,7 +290,7 @@ static void model_pay(unsigned i, const retry_failure *failure, const retry_deci
 }
 
 /* Follows a decision on request i; `fresh`: of a new failure, not of an answer to an old one. */
-static void model_decide(unsigned i, const retry_failure *failure, const retry_decision *decision,
+static void model_decide(unsigned i, const retry_failure *failure, const decided *decision,
                          bool fresh)
 {
     struct model *model = &models[i];
@@ -318,14 +317,14 @@ static bool same(const retry_operation *a, const retry_operation *b)
            a->code == b->code && a->code_since == b->code_since && a->started == b->started;
 }
 
-static bool is_misuse(const retry_decision *decision)
+static bool is_misuse(const decided *decision)
 {
     return decision->verdict == RETRY_VERDICT_FAIL && decision->delay == 0 &&
            (decision->cause == RETRY_CAUSE_MISUSE || decision->cause == RETRY_CAUSE_CANCELLED);
 }
 
 static void check_bounds(const retry_operation *request, const retry_failure *failure,
-                         const retry_decision *decision)
+                         const decided *decision)
 {
     CHECK(decision->verdict != RETRY_VERDICT_SUCCESS);
     if (decision->verdict == RETRY_VERDICT_EXPIRE) {
@@ -343,7 +342,7 @@ static void check_bounds(const retry_operation *request, const retry_failure *fa
 
 /* A call in a state that does not take it: it says so, and changes nothing. */
 static void check_decision_of(unsigned i, const retry_failure *failure,
-                              const retry_operation *before, retry_decision decision, bool fresh)
+                              const retry_operation *before, decided decision, bool fresh)
 {
     if (models[i].state != (fresh ? OPEN : WAITING)) {
         CHECK(is_misuse(&decision));
@@ -368,7 +367,7 @@ static void move_orchestrate(unsigned i)
 {
     retry_failure failure = hostile_failure();
     retry_operation before;
-    retry_decision decision;
+    decided decision;
     memcpy(&before, &requests[i], sizeof before);
     if (models[i].state == OPEN && chance(200)) {
         requests[i].retries = models[i].attempts = UINT32_MAX - below(2);
@@ -419,7 +418,7 @@ static void move_null(unsigned i)
 {
     retry_failure failure = hostile_failure();
     retry_operation before;
-    retry_decision decision = retry_orchestrate(NULL, &failure, now);
+    decided decision = retry_orchestrate(NULL, &failure, now);
     memcpy(&before, &requests[i], sizeof before);
     CHECK(is_misuse(&decision));
     decision = retry_orchestrate(&requests[i], NULL, now);

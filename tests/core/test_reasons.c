@@ -28,7 +28,7 @@ static void check_decided(retry_reason reason, const reason_row *row, bool idemp
     unsigned cause = causes[row->decided];
     retry_operation request;
     retry_failure failure = check_failure_of(reason);
-    retry_decision decision;
+    decided decision;
     memset(&request, 0, sizeof request);
     request.idempotent = idempotent;
     retry_begin(&request, 0);

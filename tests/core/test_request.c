@@ -26,15 +26,14 @@ static retry_action answering_after(const retry_strategy *self, const retry_oper
 static const retry_strategy answering = {answering_after};
 
 static unsigned told;
-static retry_decision told_decision;
+static decided told_decision;
 static uint32_t told_code, told_attempts;
 
-static void tell(void *context, const retry_operation *request, const retry_failure *failure,
-                 const retry_decision *decision)
+static void tell(void *context, const retry_operation *request, const retry_failure *failure)
 {
     (void)context;
     told++;
-    told_decision = *decision;
+    told_decision = decided_of(request);
     told_code = failure ? failure->code : 0;
     told_attempts = request->retries;
 }
@@ -63,12 +62,12 @@ static void set_up(bool charge_failures)
     retry_begin(&request, START);
 }
 
-static retry_decision orchestrate(retry_time elapsed)
+static decided orchestrate(retry_time elapsed)
 {
     return retry_orchestrate(&request, &failure, AFTER(elapsed));
 }
 
-static retry_decision resume(retry_action action, retry_time elapsed)
+static decided resume(retry_action action, retry_time elapsed)
 {
     return retry_resume(&request, &failure, action, AFTER(elapsed));
 }
@@ -312,7 +311,7 @@ static void test_cancel_with_charged_failures(void)
 
 static void test_pending_and_granted(void)
 {
-    retry_decision decision;
+    decided decision;
     set_up(false);
     answer = retry_action_pending();
     failure.code = 9;
@@ -426,7 +425,7 @@ static void test_resume_without_pending(void)
 /* The answer that was waited for goes the way of any other. */
 static void test_resume_without_budget(void)
 {
-    retry_decision decision;
+    decided decision;
     set_up(false);
     answer = retry_action_pending();
     CHECK_DECISION(PENDING, PENDING, orchestrate(0));
@@ -439,7 +438,7 @@ static void test_resume_without_budget(void)
 
 static void test_resume_past_the_deadline(void)
 {
-    retry_decision decision;
+    decided decision;
     set_up(false);
     request.timeout = 1000;
     answer = retry_action_pending();
@@ -478,68 +477,56 @@ static void test_pending_is_charged_once(void)
     CHECK_EQUAL(8000, retry_budget_balance(&budget));
 }
 
-/* NULL for a client is all defaults: no budget, nobody told, best effort. */
+/* A client without a budget is what a caller asks for by name; none at all is a mistake. */
 static void test_without_a_client(void)
 {
-    set_up(false);
-    request.client = NULL;
-    retry_begin(&request, START);
-    CHECK_DECISION(RETRY, STRATEGY, orchestrate(0));
-    CHECK(retry_succeed(&request, START));
+    retry_step step;
+    memset(&request, 0, sizeof request);
+    told = 0;
+    retry_start(&request, NULL, START);
+    step = retry_next(&request, START);
+    CHECK_EQUAL(RETRY_DO_END, step.what);
+    CHECK_EQUAL(RETRY_VERDICT_FAIL, step.verdict);
+    CHECK_EQUAL(RETRY_CAUSE_MISUSE, step.cause);
     CHECK_EQUAL(0, told);
-    CHECK_EQUAL(0, asked);
 }
 
 /* ---- what is left -------------------------------------------------------------------------- */
 
 static const struct {
-    retry_ms timeout, limit;
+    retry_ms timeout;
     retry_time elapsed;
     retry_ms left;
 } remains[] = {
-    {UINT32_MAX, 0, 0, UINT32_MAX}, /* neither bounds it */
-    {UINT32_MAX, 0, 2000000000, UINT32_MAX},
-    {UINT32_MAX, 700, 0, 700},
-    {UINT32_MAX, 700, 2000000000, 700},
-    {UINT32_MAX, UINT32_MAX, 5, UINT32_MAX},
-    {0, 0, 0, RETRY_TIMEOUT_DEFAULT},
-    {0, 0, 74999, 1},
-    {0, 0, 75000, 0},
-    {0, 700, 74301, 699},
-    {2500, 0, 0, 2500},
-    {2500, 0, 1, 2499},
-    {2500, 0, 2499, 1},
-    {2500, 0, 2500, 0},
-    {2500, 0, 2501, 0},
-    {2500, 0, 0x7fffffff, 0},
-    {2500, 0, 0x80000000u, 0},
-    {2500, 0, 0x80000001u, 0}, /* over half the range, too: 25 to 49 days */
-    {2500, 0, 4233600000u, 0},
-    {2500, 700, 0, 700},
-    {2500, 700, 1799, 700},
-    {2500, 700, 1800, 700},
-    {2500, 700, 1801, 699},
-    {2500, 700, 2499, 1},
-    {2500, 700, 2500, 0},
-    {2500, 1, 2499, 1},
-    {2500, 2500, 0, 2500},
-    {2500, UINT32_MAX, 100, 2400},
-    {1, 0, 0, 1},
-    {1, 0, 1, 0},
-    {UINT32_MAX, 9, 1000, 9},
-    {0xffff0000u, 0, 0, 0xffff0000u}, /* the longest */
-    {0xffff0000u, 0, 1000, 0xffff0000u - 1000},
-    {0xffff0000u, 0, 0xfffeffffu, 1},
-    {0xffff0000u, 0, 0xffff0000u, 0},
-    {0xffff0001u, 0, 0xffff0001u, UINT32_MAX}, /* no end */
-    {UINT32_MAX - 1, 0, 1000, UINT32_MAX},
-    {0x80000001u, 0, 0x80000000u, 1},
-    {0x90000000u, 0, 0x8fffffffu, 1},
-    {2500, 0, UINT32_MAX, 2500}, /* a clock that is behind */
-    {2500, 0, UINT32_MAX - 32767, 2500},
-    {2500, 0, UINT32_MAX - 32768, 0}, /* too far: it was set back */
-    {0x90000000u, 0, UINT32_MAX - 32767, 0x90000000u},
-    {0x90000000u, 0, UINT32_MAX - 32768, 0},
+    {UINT32_MAX, 0, UINT32_MAX}, /* neither bounds it */
+    {UINT32_MAX, 2000000000, UINT32_MAX},
+    {0, 0, RETRY_TIMEOUT_DEFAULT},
+    {0, 74999, 1},
+    {0, 75000, 0},
+    {2500, 0, 2500},
+    {2500, 1, 2499},
+    {2500, 2499, 1},
+    {2500, 2500, 0},
+    {2500, 2501, 0},
+    {2500, 0x7fffffff, 0},
+    {2500, 0x80000000u, 0},
+    {2500, 0x80000001u, 0}, /* over half the range, too: 25 to 49 days */
+    {2500, 4233600000u, 0},
+    {1, 0, 1},
+    {1, 1, 0},
+    {0xffff0000u, 0, 0xffff0000u}, /* the longest */
+    {0xffff0000u, 1000, 0xffff0000u - 1000},
+    {0xffff0000u, 0xfffeffffu, 1},
+    {0xffff0000u, 0xffff0000u, 0},
+    {0xffff0001u, 0xffff0001u, UINT32_MAX}, /* no end */
+    {UINT32_MAX - 1, 1000, UINT32_MAX},
+    {0x80000001u, 0x80000000u, 1},
+    {0x90000000u, 0x8fffffffu, 1},
+    {2500, UINT32_MAX, 2500}, /* a clock that is behind */
+    {2500, UINT32_MAX - 32767, 2500},
+    {2500, UINT32_MAX - 32768, 0}, /* too far: it was set back */
+    {0x90000000u, UINT32_MAX - 32767, 0x90000000u},
+    {0x90000000u, UINT32_MAX - 32768, 0},
 };
 
 static void test_remaining(void)
@@ -556,8 +543,7 @@ static void test_remaining(void)
             remember(&before);
             check_row("row %u, start %u", (unsigned)i, (unsigned)j);
             CHECK_EQUAL(remains[i].left,
-                        retry_remaining(&request, remains[i].limit,
-                                        check_after(starts[j], remains[i].elapsed)));
+                        retry_left(&request, check_after(starts[j], remains[i].elapsed)));
             CHECK(unchanged(&before));
         }
     }
@@ -571,7 +557,7 @@ static void test_remaining_is_the_deadline(void)
         retry_ms elapsed = check_random() % 1100, left;
         set_up(false);
         request.timeout = 1000;
-        left = retry_remaining(&request, 0, AFTER(elapsed));
+        left = retry_left(&request, AFTER(elapsed));
         check_row("%lu ms passed", (unsigned long)elapsed);
         if (left > 0) {
             answer = retry_action_after(left - 1);

@@ -107,7 +107,7 @@ static retry_step run(void)
 /* An END with this verdict and cause; what a step does not use is 0. */
 static void check_end(unsigned verdict, unsigned cause, retry_step step, const char *file, int line)
 {
-    retry_decision got = {step.verdict, step.cause, step.delay};
+    decided got = {step.verdict, step.cause, step.delay};
     check_decision(verdict, cause, got, file, line);
     check_equal(RETRY_DO_END, step.what, "what", file, line);
     check_equal(0, step.copy, "copy", file, line);
@@ -305,9 +305,11 @@ static bool bare_try(void *context, const retry_operation *op, const retry_step 
 static void test_without_context(void)
 {
     static const retry_strategy strategy = {at_once};
+    static retry_client nothing; /* zeroed */
     retry_clock bare = {bare_now, bare_sleep, NULL};
     retry_operation zeroed;
     memset(&zeroed, 0, sizeof zeroed);
+    zeroed.client = &nothing;
     zeroed.strategy = &strategy;
     bare_tries = 0;
     CHECK_END(SUCCESS, NONE, retry_run(&zeroed, NULL, &bare, bare_try, NULL));
@@ -452,13 +454,11 @@ static void (*stop)(void);
 /* An observer that stops it, after so many decisions. */
 static unsigned decisions_left, told;
 
-static void observe(void *context, const retry_operation *r, const retry_failure *f,
-                    const retry_decision *d)
+static void observe(void *context, const retry_operation *r, const retry_failure *f)
 {
     (void)context;
     (void)r;
     (void)f;
-    (void)d;
     told++;
     if (decisions_left != 0 && --decisions_left == 0)
         stop();

@@ -15,13 +15,11 @@ static retry_operation op;
 static retry_failure failure;
 static unsigned told;
 
-static void tell(void *context, const retry_operation *request, const retry_failure *f,
-                 const retry_decision *decision)
+static void tell(void *context, const retry_operation *request, const retry_failure *f)
 {
     (void)context;
     (void)request;
     (void)f;
-    (void)decision;
     told++;
 }
 
@@ -71,17 +69,23 @@ static void test_delays_of_a_retry(void)
         const char *name;
         retry_reason reason;
         bool pushback;
-        retry_ms retry_after, delay;
+        retry_ms retry_after, delay, left;
     } rows[] = {
-        {"a strategy's", RETRY_REASON_KV_LOCKED, false, 0, 1000},
-        {"always", RETRY_REASON_KV_NOT_MY_VBUCKET, false, 0, 1},
-        {"the server's order", RETRY_REASON_KV_LOCKED, true, 30000, 30000},
-        {"an order to wait always", RETRY_REASON_KV_NOT_MY_VBUCKET, true, 30000, 30000},
+        {"a strategy's", RETRY_REASON_KV_LOCKED, false, 0, 1000, 0},
+        {"always", RETRY_REASON_KV_NOT_MY_VBUCKET, false, 0, 1, 0},
+        {"the server's order", RETRY_REASON_KV_LOCKED, true, 30000, 30000, 30000},
+        {"an order to wait always", RETRY_REASON_KV_NOT_MY_VBUCKET, true, 30000, 30000, 30000},
+        {"less than the strategy's", RETRY_REASON_KV_LOCKED, false, 300, 1000, 300},
+        {"1 ms", RETRY_REASON_KV_LOCKED, false, 1, 1000, 1},
+        {"as much", RETRY_REASON_KV_LOCKED, false, 1000, 1000, 1000},
+        {"more than the strategy obeys", RETRY_REASON_KV_LOCKED, false, 30000, 1000, 1000},
+        {"more than any", RETRY_REASON_KV_LOCKED, false, UINT32_MAX, 1000, 1000},
     };
     size_t i;
     for (i = 0; i < CHECK_COUNT(rows); i++) {
         retry_step step;
         set_up();
+        op.timeout = UINT32_MAX;
         failure.reason = rows[i].reason;
         failure.pushback = rows[i].pushback;
         failure.retry_after = rows[i].retry_after;
@@ -91,13 +95,19 @@ static void test_delays_of_a_retry(void)
         CHECK_EQUAL(RETRY_DO_WAIT, step.what);
         CHECK_EQUAL(rows[i].delay, step.delay);
         told = 0;
+        retry_skip_wait(&op, AT(100));
         retry_skip_wait(&op, START);
-        retry_skip_wait(&op, START);
-        CHECK_SEND(retry_next(&op, START));
+        CHECK_EQUAL(rows[i].delay, op.delay); /* what was decided */
+        if (rows[i].left != 0) {
+            step = retry_next(&op, AT(rows[i].left - 1));
+            CHECK_EQUAL(RETRY_DO_WAIT, step.what);
+            CHECK_EQUAL(1, step.delay);
+        }
+        CHECK_SEND(retry_next(&op, AT(rows[i].left)));
         CHECK_EQUAL(0, told);
         CHECK_EQUAL(1, op.retries);
-        retry_ended(&op, 0, &failure, START); /* the next delay is waited for */
-        step = retry_next(&op, START);
+        retry_ended(&op, 0, &failure, AT(rows[i].left)); /* the next delay is waited for */
+        step = retry_next(&op, AT(rows[i].left));
         CHECK_EQUAL(RETRY_DO_WAIT, step.what);
         CHECK(step.delay >= rows[i].delay);
     }

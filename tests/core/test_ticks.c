@@ -78,8 +78,8 @@ static void test_request(void)
         retry_begin(&request, now_ms());
         retry_begin(&wrong, converted());
         counter = 4 * hz;
-        CHECK_RANGE(rows[i].left - 1, rows[i].left + 1, retry_remaining(&request, 0, now_ms()));
-        CHECK_EQUAL(rows[i].wrong, retry_remaining(&wrong, 0, converted()));
+        CHECK_RANGE(rows[i].left - 1, rows[i].left + 1, retry_left(&request, now_ms()));
+        CHECK_EQUAL(rows[i].wrong, retry_left(&wrong, converted()));
     }
 }
 

@@ -248,7 +248,7 @@ static void test_as_an_order(void)
     retry_begin(&request, 0);
     errmap_nmv_begin(&nmv, 7);
     for (i = 0; i < CHECK_COUNT(steps); i++) {
-        retry_decision decision;
+        decided decision;
         failure.pushback = true;
         failure.retry_after = errmap_nmv_rejected(&nmv, 7, steps[i].has_fast_forward).delay;
         decision = retry_orchestrate(&request, &failure, 0);

@@ -323,9 +323,9 @@ static void call_looks(const struct one *one)
     uint32_t n = below(NODES);
     char line[200];
     size_t room = below(sizeof line + 1);
-    (void)retry_format(line, room, &one->op, &one->op.failure, NULL);
+    (void)retry_format(line, room, &one->op, &one->op.failure);
     REQUIRE(room == 0 || memchr(line, '\0', room));
-    (void)retry_remaining(&one->op, hostile(), instant());
+    (void)retry_left(&one->op, instant());
     REQUIRE(retry_aimd_limit(&limits[n]) != 0 && retry_rate_get(&rates[n]) != 0);
     REQUIRE(retry_latency_get(&latencies[n]) != 0);
 }

@@ -21,7 +21,7 @@ static retry_policy policy;
 static retry_operation request;
 static retry_time now;
 static unsigned told, expected_told;
-static retry_decision told_decision;
+static decided told_decision;
 static bool told_of_a_failure;
 
 /* The model: what the request and the bucket are to be. */
@@ -326,8 +326,7 @@ static retry_action own_answer(const retry_strategy *self, const retry_operation
 
 static const retry_strategy own = {own_answer};
 
-static void observe(void *context, const retry_operation *seen, const retry_failure *failure,
-                    const retry_decision *decision)
+static void observe(void *context, const retry_operation *seen, const retry_failure *failure)
 {
     char line[200];
     (void)context;
@@ -414,7 +413,7 @@ static void require_told_end(uint8_t verdict, uint8_t cause)
                 told_decision.delay == 0 && !told_of_a_failure);
 }
 
-static void require(retry_decision got, uint8_t verdict, uint8_t cause)
+static void require(decided got, uint8_t verdict, uint8_t cause)
 {
     REQUIRE(got.verdict == verdict);
     REQUIRE(got.cause == cause);
@@ -430,7 +429,7 @@ static void require(retry_decision got, uint8_t verdict, uint8_t cause)
 }
 
 /* A wish for a retry after granted.low to granted.high ms: the order, the budget, the deadline. */
-static void grant(const retry_failure *failure, retry_decision got, uint8_t cause)
+static void grant(const retry_failure *failure, decided got, uint8_t cause)
 {
     if (failure->pushback) {
         granted.low = granted.high = failure->retry_after;
@@ -460,7 +459,7 @@ static void grant(const retry_failure *failure, retry_decision got, uint8_t caus
 }
 
 /* What an answer of a strategy of one's own comes to. */
-static void follow(const retry_failure *failure, retry_action action, retry_decision got)
+static void follow(const retry_failure *failure, retry_action action, decided got)
 {
     granted.low = granted.high = action.delay;
     if (action.kind == RETRY_ACTION_AFTER) {
@@ -473,7 +472,7 @@ static void follow(const retry_failure *failure, retry_action action, retry_deci
     }
 }
 
-static void follow_policy(const retry_failure *failure, retry_decision got)
+static void follow_policy(const retry_failure *failure, decided got)
 {
     uint8_t cause = RETRY_CAUSE_NONE;
     charge_failure(failure);
@@ -485,7 +484,7 @@ static void follow_policy(const retry_failure *failure, retry_decision got)
     require(got, RETRY_VERDICT_FAIL, cause);
 }
 
-static void follow_own(const retry_failure *failure, retry_decision got)
+static void follow_own(const retry_failure *failure, decided got)
 {
     REQUIRE(model.asked);
     if (scripted.kind == 0x40) { /* it cancelled the request, which has nothing to go back */
@@ -501,7 +500,7 @@ static void follow_own(const retry_failure *failure, retry_decision got)
     follow(failure, scripted, got);
 }
 
-static void follow_failure(const retry_failure *failure, retry_decision got)
+static void follow_failure(const retry_failure *failure, decided got)
 {
     uint8_t cause;
     record(failure);
@@ -567,7 +566,7 @@ static retry_action hostile_action(void)
     return action;
 }
 
-static void require_unchanged(const retry_operation *before, retry_decision got)
+static void require_unchanged(const retry_operation *before, decided got)
 {
     REQUIRE(got.verdict == RETRY_VERDICT_FAIL && got.delay == 0);
     REQUIRE(got.cause == (model.state == CANCELLED ? RETRY_CAUSE_CANCELLED : RETRY_CAUSE_MISUSE));
@@ -578,7 +577,7 @@ static void call_orchestrate(void)
 {
     retry_failure failure = hostile_failure();
     retry_operation before;
-    retry_decision got;
+    decided got;
     if (request.strategy == &own)
         scripted = hostile_action();
     model.asked = false;
@@ -595,7 +594,7 @@ static void call_resume(void)
     retry_failure failure = hostile_failure();
     retry_action action = hostile_action();
     retry_operation before;
-    retry_decision got;
+    decided got;
     memcpy(&before, &request, sizeof before);
     got = retry_resume(&request, &failure, action, now);
     if (model.state != WAITING)
@@ -658,16 +657,13 @@ static void call_begin(void)
 
 static void call_remaining(void)
 {
-    uint32_t limit = hostile();
     retry_ms left = 0;
     if (model.state == OPEN || model.state == WAITING) {
         left = UINT32_MAX;
         if (request.timeout != UINT32_MAX)
             left = elapsed() < request.timeout ? request.timeout - elapsed() : 0;
     }
-    if (limit && left > limit)
-        left = limit;
-    REQUIRE(retry_remaining(&request, limit, now) == left);
+    REQUIRE(retry_left(&request, now) == left);
 }
 
 static void call_withdraw(void)

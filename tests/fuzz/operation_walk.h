@@ -24,6 +24,7 @@
 #include <string.h>
 
 #include "../support/by_hand.h"
+#include "../support/decided.h"
 #include "../support/reasons.h"
 #include "bytes.h"
 #include "clock.h"
@@ -47,7 +48,6 @@ struct walk_operation {
     bool settled;     /* the last step was WAIT or END, and nothing has happened since */
     bool cancelling;  /* the last step was CANCEL */
     bool trying;      /* a copy was sent since the last decision */
-    bool skipped;     /* its delay was ended just now */
     bool wire[1 + WALK_FURTHER];
     uint32_t server[1 + WALK_FURTHER];
     uint64_t since[1 + WALK_FURTHER];   /* when it was sent */
@@ -56,7 +56,7 @@ struct walk_operation {
     uint32_t sent;                      /* in this try */
     uint32_t paid;                      /* further copies of this try that were paid for */
     uint32_t charge;                    /* what its retry cost, and may give back */
-    retry_decision end;
+    decided end;
     bool end_of_gate; /* heard without a failure: a gate's, or the deadline's, or a stop's */
     retry_step last;
     uint64_t due;   /* ms; when the last WAIT is over */
@@ -477,7 +477,7 @@ static void walk_call_back(struct walk_operation *w)
 }
 
 static void walk_observe(void *context, const retry_operation *request,
-                         const retry_failure *failure, const retry_decision *decision)
+                         const retry_failure *failure)
 {
     struct walk_operation *w = walk_find(request);
     REQUIRE(context == &walk);
@@ -488,18 +488,18 @@ static void walk_observe(void *context, const retry_operation *request,
     walk_touch(w);
     if (failure)
         walk_settle(w, failure);
-    if (decision->verdict == RETRY_VERDICT_RETRY) {
+    if (request->verdict == RETRY_VERDICT_RETRY) {
         REQUIRE(failure != NULL);
-        if (failure && decision->cause == RETRY_CAUSE_STRATEGY && walk_pays(w) && w->charge == 0) {
+        if (failure && request->cause == RETRY_CAUSE_STRATEGY && walk_pays(w) && w->charge == 0) {
             w->charge = walk_cost(failure);
             walk_spend(w->charge);
         }
     } else {
-        if (decision->verdict != RETRY_VERDICT_SUCCESS && walk_pays(w))
+        if (request->verdict != RETRY_VERDICT_SUCCESS && walk_pays(w))
             walk_earn(w->charge);
         w->charge = 0;
         w->open = false;
-        w->end = *decision;
+        w->end = decided_of(request);
         w->end_of_gate = failure == NULL;
         walk_ends++;
     }
@@ -741,7 +741,7 @@ static void walk_start(struct walk_operation *w)
     w->last.cause = RETRY_CAUSE_NONE;
     REQUIRE(!under_way || !observed || !w->open); /* the end of the one before was heard */
     w->started = w->open = true;
-    w->told = w->trying = w->cancelling = w->skipped = false;
+    w->told = w->trying = w->cancelling = false;
     w->charge = 0;
     w->era = walker.era;
     walk_touch(w);
@@ -962,9 +962,6 @@ static bool walk_step(struct walk_operation *w)
         walk_refused(&before, w, &step);
     else if (WALK_ALONE && step.what == RETRY_DO_WAIT && step.cause == RETRY_CAUSE_PACED)
         walk_paced(&before, w);
-    REQUIRE(!w->skipped || step.what != RETRY_DO_WAIT ||
-            (step.cause != RETRY_CAUSE_STRATEGY && step.cause != RETRY_CAUSE_ALWAYS));
-    w->skipped = false;
     if (w->last.cause != RETRY_CAUSE_PACED)
         w->paced = now;
     else if (step.what == RETRY_DO_END || now > w->paced + WALK_LEAST_DEPTH)
@@ -995,7 +992,8 @@ static void walk_answer(struct walk_operation *w)
     retry_answer(&w->op, action, instant());
 }
 
-/* The network is back: who waits for a retry goes on at once, and nobody else. */
+/* The network is back: who waits for a retry waits no longer than the server asked, and nobody
+   else's wait changes. */
 static void walk_skip(struct walk_operation *w)
 {
     bool waits = w->open && w->settled && w->last.what == RETRY_DO_WAIT &&
@@ -1004,8 +1002,9 @@ static void walk_skip(struct walk_operation *w)
     if (!waits)
         return;
     walk_touch(w);
-    w->skipped = true;
     walk_step(w);
+    REQUIRE(w->last.what != RETRY_DO_WAIT || w->last.cause == RETRY_CAUSE_PACED ||
+            w->last.delay <= w->op.failure.retry_after);
 }
 
 /* Threads have one clock, and each knows what it was when it looked last. True: to this one it

@@ -49,7 +49,7 @@ static void test_orchestrate(void)
     retry_breaker breaker = hasty();
     retry_failure failure = check_failure_of(RETRY_REASON_ATTEMPT_TIMED_OUT);
     retry_operation request;
-    retry_decision decision;
+    decided decision;
     CHECK(retry_breaker_report(&breaker, retry_breaker_ask(&breaker, true, 0), &failure, 0));
     failure = retry_classify_permit(retry_breaker_ask(&breaker, true, 100));
     memset(&request, 0, sizeof request);

@@ -222,7 +222,7 @@ static void test_in_flight(void)
 static void throttle_too(retry_policy *policy)
 {
     retry_ms initial = policy->throttle_backoff.initial;
-    bool own = policy->backoff.max == 500;
+    bool own = policy->backoff.max == 5000;
     policy->throttle_backoff = policy->backoff;
     if (initial > policy->backoff.initial)
         policy->throttle_backoff.initial = initial;
@@ -442,7 +442,7 @@ static void test_throttled(void)
     for (i = 0; i < CHECK_COUNT(same); i++) {
         policy = policy_of(same[i]);
         expected = policy.backoff;
-        CHECK_EQUAL(1, expected.initial);
+        CHECK_EQUAL(100, expected.initial);
         CHECK_EQUAL(7000, expected.max);
         expected.initial = 2000;
         CHECK(naive_same_backoff(&expected, &policy.throttle_backoff));
@@ -482,22 +482,23 @@ static void test_throttled_is_never_shorter(void)
         const char *text;
         retry_ms first, second, throttled, throttled_second;
     } rows[] = {
-        {"best-effort", 1, 2, 100, 200},
+        {"best-effort", 100, 200, 100, 200},
         {"initial=5s max=60s factor=1.5", 5000, 7500, 5000, 7500}, /* was 100 and 150 */
         {"initial=5s max=1m", 5000, 10000, 5000, 10000},
         {"curve=constant initial=2s max=2s", 2000, 2000, 2000, 2000}, /* was 100 */
         {"initial=200ms", 200, 400, 200, 400},
         {"initial=99ms", 99, 198, 100, 200},
-        {"initial=500ms", 500, 500, 500, 1000},
-        {"initial=5s", 5000, 5000, 5000, 5000},
+        {"initial=500ms", 500, 1000, 500, 1000},
+        {"initial=5s", 5000, 5000, 5000, 10000},
         {"curve=constant initial=2s", 2000, 2000, 2000, 2000},
-        {"initial=500ms max=500ms", 500, 500, 500, 1000}, /* its own cap, said again */
+        {"initial=500ms max=500ms", 500, 500, 500, 500},
+        {"initial=5s max=5s", 5000, 5000, 5000, 10000}, /* its own cap, said again */
         {"min=3s max=5s", 3000, 3000, 3000, 3000},
-        {"max=7s throttled=2s", 1, 2, 2000, 4000},
-        {"max=150ms", 1, 2, 100, 150},
-        {"max=0", 1, 2, 100, 200},
-        {"throttled=1s", 1, 2, 1000, 2000},
-        {"throttled=0", 1, 2, 1, 2},
+        {"max=7s throttled=2s", 100, 200, 2000, 4000},
+        {"max=150ms", 100, 150, 100, 150},
+        {"max=0", 100, 200, 100, 200},
+        {"throttled=1s", 100, 200, 1000, 2000},
+        {"throttled=0", 100, 200, 100, 200},
         {"throttled=0 initial=200ms", 200, 400, 200, 400},
         {"aws", 1000, 2000, 1000, 2000},
         {"aws initial=5s", 5000, 10000, 5000, 10000},
@@ -1151,7 +1152,7 @@ static const struct {
      0, UNKNOWN},
     {"aws attempts=\xb2", 13, NO_NUMBER},
     /* each word alone is right */
-    {"min=501", 4, MIN_ABOVE},
+    {"min=5001", 4, MIN_ABOVE},
     {"min=2s max=1s", 11, MIN_ABOVE},
     {"max=1s min=2s", 11, MIN_ABOVE},
     {"max=1s attempts=5 min=2s jitter=full", 22, MIN_ABOVE},

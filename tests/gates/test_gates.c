@@ -24,7 +24,7 @@ static retry_latency latency;
 
 static uint32_t drawn, draw_next; /* how many numbers were drawn, and what each is */
 static uint32_t told;             /* calls of the observer, and what was so at the last one */
-static retry_decision told_decision;
+static decided told_decision;
 static bool told_failure;
 
 /* What a program sees of the gates when it is called: its observer, and its strategy. */
@@ -52,13 +52,11 @@ static struct sight look(void)
     return sight;
 }
 
-static void tell(void *context, const retry_operation *of, const retry_failure *failure,
-                 const retry_decision *decision)
+static void tell(void *context, const retry_operation *of, const retry_failure *failure)
 {
     (void)context;
-    (void)of;
     told++;
-    told_decision = *decision;
+    told_decision = decided_of(of);
     told_failure = failure != NULL;
     told_sight = look();
 }
@@ -323,19 +321,6 @@ static void test_deadline_reached(void)
         CHECK_DECISION(EXPIRE, DEADLINE, told_decision);
         CHECK(!retry_succeed(&op, START)); /* finished */
     }
-}
-
-/* Without a client nothing bounds an attempt but the request's own timeout. */
-static void test_no_client(void)
-{
-    retry_step step;
-    set_up(1000, 300);
-    add_all();
-    op.client = NULL;
-    step = CHECK_SEND(retry_next(&op, START + 100));
-    CHECK_EQUAL(0, step.delay);
-    CHECK_EQUAL(900, step.timeout);
-    CHECK_EQUAL(0, gates.in_flight);
 }
 
 /* ---- refusals ------------------------------------------------------------------------------ */
@@ -2368,7 +2353,7 @@ static void test_random_walk(void)
             sending[i] = false;
             break;
         default:
-            if (retry_remaining(&ops[i], 0, now) == 0 && !sending[i])
+            if (retry_left(&ops[i], now) == 0 && !sending[i])
                 retry_start(&ops[i], NULL, now);
             break;
         }
@@ -2393,7 +2378,6 @@ int main(void)
     RUN(test_whose_gates);
     RUN(test_timeout);
     RUN(test_deadline_reached);
-    RUN(test_no_client);
     RUN(test_circuit_open);
     RUN(test_isolated);
     RUN(test_throttled);

@@ -52,13 +52,11 @@ static uint32_t choose(struct worker *worker, uint32_t limit)
     return (threads_choose(&worker->state) >> 8) % limit;
 }
 
-static void tell(void *context, const retry_operation *request, const retry_failure *failure,
-                 const retry_decision *decision)
+static void tell(void *context, const retry_operation *request, const retry_failure *failure)
 {
     (void)context;
     (void)request;
     (void)failure;
-    (void)decision;
     __atomic_fetch_add(&told, 1, __ATOMIC_RELAXED);
 }
 

@@ -1259,7 +1259,7 @@ static void test_random_walk(void)
                 sent_to[i][k] = 0;
             break;
         default:
-            if (retry_remaining(&ops[i], 0, now) == 0)
+            if (retry_left(&ops[i], now) == 0)
                 retry_start(&ops[i], NULL, now);
             break;
         }

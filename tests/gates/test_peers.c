@@ -105,12 +105,12 @@ static retry_budget_options no_options(void)
     return options;
 }
 
-static retry_decision fail(retry_failure failure, retry_ms at)
+static decided fail(retry_failure failure, retry_ms at)
 {
     return retry_orchestrate(&request, &failure, AT(at));
 }
 
-static retry_decision fail_of(retry_reason reason)
+static decided fail_of(retry_reason reason)
 {
     return fail(check_failure_of(reason), 0);
 }
@@ -145,7 +145,7 @@ static void check_delays(const retry_ms *delays, size_t count)
 {
     size_t i;
     for (i = 0; i < count; i++) {
-        const retry_decision decision = fail_of(RETRY_REASON_SERVER_ERROR);
+        const decided decision = fail_of(RETRY_REASON_SERVER_ERROR);
         CHECK_EQUAL(RETRY_VERDICT_RETRY, decision.verdict);
         CHECK_EQUAL(delays[i], decision.delay);
     }
@@ -639,7 +639,7 @@ static void first_at_once(void)
 {
     static const retry_ms table[] = {0, 200, 400, 120000};
     static const retry_ms delays[] = {0, 200, 400, 120000, 120000};
-    CHECK_EQUAL(1, retry_backoff_base(&policy.backoff, 0));
+    CHECK_EQUAL(100, retry_backoff_base(&policy.backoff, 0));
     policy.backoff = backoff(RETRY_CURVE_TABLE, 1, 0);
     policy.backoff.table = table;
     policy.backoff.table_length = CHECK_COUNT(table);
@@ -1109,7 +1109,7 @@ static void pushbacks(void)
         retry_ms order;
     } rows[] = {{"0", 0}, {"123", 123}, {"-1", UINT32_MAX}, {"", UINT32_MAX}, {"1.5", UINT32_MAX}};
     retry_failure failure;
-    retry_decision decision;
+    decided decision;
     size_t i;
     for (i = 0; i < CHECK_COUNT(rows); i++) {
         failure = check_failure_of(RETRY_REASON_SERVER_ERROR);

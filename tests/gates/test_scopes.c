@@ -79,13 +79,11 @@ static void test_null(void)
     CHECK(retry_scope_client(&scopes, NULL, 0, START) == &scopes.client);
 }
 
-static void observe(void *context, const retry_operation *request, const retry_failure *failure,
-                    const retry_decision *decision)
+static void observe(void *context, const retry_operation *request, const retry_failure *failure)
 {
     (void)context;
     (void)request;
     (void)failure;
-    (void)decision;
 }
 
 static uint32_t top(void *context)

@@ -319,13 +319,11 @@ static void test_limit(void)
     CHECK_EQUAL(8, sent(&service.client));
 }
 
-static void observe(void *context, const retry_operation *request, const retry_failure *failure,
-                    const retry_decision *decision)
+static void observe(void *context, const retry_operation *request, const retry_failure *failure)
 {
     (void)context;
     (void)request;
     (void)failure;
-    (void)decision;
 }
 
 /* What the client has already stays, and what is beside it is set up all the same. */

@@ -134,7 +134,9 @@ CHECK_API retry_failure check_failure_of(retry_reason reason)
 }
 #endif
 
-#ifdef RETRY_CAUSES /* one that has requests */
+#ifdef RETRY_CAUSES /* one that has operations */
+#include "decided.h"
+
 /* What a strategy does that answers later. */
 CHECK_API retry_action check_pending_after(const retry_strategy *self,
                                            const retry_operation *request,
@@ -147,8 +149,8 @@ CHECK_API retry_action check_pending_after(const retry_strategy *self,
     return retry_action_pending();
 }
 
-CHECK_API void check_decision(unsigned verdict, unsigned cause, retry_decision got,
-                              const char *file, int line)
+CHECK_API void check_decision(unsigned verdict, unsigned cause, decided got, const char *file,
+                              int line)
 {
     if ((verdict != got.verdict || cause != got.cause) && check_fault(file, line))
         printf("expected %s, %s; got %s, %s, delay %lu\n", retry_verdict_name((uint8_t)verdict),

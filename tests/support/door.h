@@ -4,45 +4,52 @@
 #ifndef DOOR_H
 #define DOOR_H
 
+#include "decided.h"
+
 #define RETRY_VERDICT_PENDING 254 /* no decision yet: a strategy answers later */
 
-static inline retry_decision door_decision(unsigned verdict, unsigned cause, retry_ms delay)
+static inline decided door_decision(unsigned verdict, unsigned cause, retry_ms delay)
 {
-    retry_decision decision;
+    decided decision;
     decision.verdict = (uint8_t)verdict;
     decision.cause = (uint8_t)cause;
     decision.delay = delay;
     return decision;
 }
 
-/* Whether an attempt is on the wire; a delay is not waited for. */
+/* Whether an attempt is on the wire; a delay is not waited for, the server's neither. */
 static inline bool door_send(retry_operation *op)
 {
+    op->failure.retry_after = 0;
     retry_skip_wait(op, op->started);
     return retry_next(op, op->started).what == RETRY_DO_SEND;
 }
 
+/* By op->client, or by one that has all defaults. */
 static inline void retry_begin(retry_operation *op, retry_time now)
 {
+    static retry_client defaults; /* zeroed */
+    if (op && !op->client)
+        op->client = &defaults;
     retry_start(op, NULL, now);
 }
 
-static inline retry_decision door_decided(retry_operation *op)
+static inline decided door_decided(retry_operation *op)
 {
     if (op->verdict != RETRY_VERDICT_PENDING)
-        return door_decision(op->verdict, op->cause, op->delay);
+        return decided_of(op);
     return door_decision(RETRY_VERDICT_PENDING, RETRY_CAUSE_PENDING, 0);
 }
 
-static inline retry_decision door_misuse(const retry_operation *op)
+static inline decided door_misuse(const retry_operation *op)
 {
     bool cancelled = op && op->cause == RETRY_CAUSE_CANCELLED;
     return door_decision(RETRY_VERDICT_FAIL, cancelled ? RETRY_CAUSE_CANCELLED : RETRY_CAUSE_MISUSE,
                          0);
 }
 
-static inline retry_decision retry_orchestrate(retry_operation *op, const retry_failure *failure,
-                                               retry_time now)
+static inline decided retry_orchestrate(retry_operation *op, const retry_failure *failure,
+                                        retry_time now)
 {
     if (!op || !failure || op->verdict == RETRY_VERDICT_PENDING || !door_send(op))
         return door_misuse(op);
@@ -51,8 +58,8 @@ static inline retry_decision retry_orchestrate(retry_operation *op, const retry_
     return door_decided(op);
 }
 
-static inline retry_decision retry_resume(retry_operation *op, const retry_failure *failure,
-                                          retry_action action, retry_time now)
+static inline decided retry_resume(retry_operation *op, const retry_failure *failure,
+                                   retry_action action, retry_time now)
 {
     if (!op || !failure || op->verdict != RETRY_VERDICT_PENDING)
         return door_misuse(op);
@@ -71,27 +78,6 @@ static inline bool retry_succeed(retry_operation *op, retry_time now)
 static inline void retry_cancel(retry_operation *op, retry_time now)
 {
     retry_stop(op, now);
-}
-
-static inline bool door_under_way(const retry_operation *op)
-{
-    return op && op->timeout != 0 &&
-           (op->verdict == RETRY_VERDICT_PENDING || op->verdict == RETRY_VERDICT_RETRY ||
-            (op->verdict == RETRY_VERDICT_FAIL && op->cause == RETRY_CAUSE_NONE));
-}
-
-static inline retry_ms retry_remaining(const retry_operation *op, retry_ms limit, retry_time now)
-{
-    retry_ms passed, left;
-    if (!door_under_way(op))
-        return 0;
-    passed = (retry_ms)(((uint64_t)now + (UINT64_C(1) << 32) - op->started) & UINT32_MAX);
-    if (passed > UINT32_MAX - 32768)
-        passed = 0; /* another thread has read the clock */
-    left = op->timeout > passed ? op->timeout - passed : 0;
-    if (op->timeout == UINT32_MAX)
-        left = UINT32_MAX;
-    return limit != 0 && limit < left ? limit : left;
 }
 
 #endif

@@ -384,7 +384,7 @@ NAIVE_API bool naive_policy(retry_policy *policy, const char *text, size_t lengt
         built.backoff.max = built.backoff.initial;
     if (built.throttle_backoff.initial != 0) { /* all else as for other attempts, but the cap of */
         const retry_ms initial = built.throttle_backoff.initial; /* best effort, said or not */
-        const bool own = built.throttle_backoff.max == 10000 && built.backoff.max == 500;
+        const bool own = built.throttle_backoff.max == 10000 && built.backoff.max == 5000;
         built.throttle_backoff = built.backoff;
         if (seen.values[NAIVE_THROTTLED] != 0 || initial > built.backoff.initial)
             built.throttle_backoff.initial = initial;

@@ -93,7 +93,7 @@ static void add_action(retry_action action)
     add(action.delay);
 }
 
-static void add_decision(retry_decision decision)
+static void add_decision(decided decision)
 {
     add(decision.verdict);
     add(decision.cause);
@@ -163,12 +163,11 @@ static void delays(void)
     add(retry_phase("a client's name", (size_t)below(16), last));
 }
 
-static void observe(void *context, const retry_operation *request, const retry_failure *failure,
-                    const retry_decision *decision)
+static void observe(void *context, const retry_operation *request, const retry_failure *failure)
 {
     char line[160];
     (void)context;
-    add((uint32_t)retry_format(line, sizeof line, request, failure, decision));
+    add((uint32_t)retry_format(line, sizeof line, request, failure));
     add_text(line);
 }
 
@@ -244,7 +243,7 @@ static void requests(void)
     request.timeout = below(3) == 0 ? UINT32_MAX : any();
     for (i = 0; i < 24; i++) {
         retry_failure failure = any_failure();
-        retry_decision decision;
+        decided decision;
         if (i % 8 == 0) {
             request.idempotent = below(2) == 0;
             retry_begin(&request, now);
@@ -252,7 +251,7 @@ static void requests(void)
         decision = retry_orchestrate(&request, &failure, now);
         add_decision(decision);
         pass(below(2) == 0 ? decision.delay & 0xffff : any() & 0xffffff);
-        add(retry_remaining(&request, any(), now));
+        add(retry_left(&request, now));
         add(retry_budget_balance(&budget));
         if (i % 8 == 7)
             add(retry_succeed(&request, now));
