@@ -388,7 +388,7 @@
 
       timeout = retry_connection_begin(&connection, now); // then connect
       retry_connection_established(&connection, now);     // the connection is usable
-      wait = retry_connection_failed(&connection, now);   // it failed, or it was lost
+      wait = retry_connection_failed(&connection, &failure, now); // it failed, or it was lost
 
    Operations over it: while there is no connection, answer SEND with retry_ended and
    retry_classify_stage(RETRY_STAGE_DISPATCH, RETRY_REASON_SOCKET_NOT_AVAILABLE). When it is lost,
@@ -397,9 +397,11 @@
 
    An attempt may take `timeout` ms: 20 s at least (min_connect_timeout). A connection that lasted
    `stable_after` ms (10 s) starts the spacing anew. The first wait after it is drawn from 0 to 1 s,
-   so that a fleet does not return at once. If the server says when to come back (503 at a
-   handshake, retry: of server-sent events), call retry_connection_retry_after before _failed. When
-   the network is back, call retry_connection_skip_wait. retry_connection_wait tells what is left.
+   so that a fleet does not return at once. `failure` says why, NULL if nobody knows: a Retry-After
+   in it (503 at a handshake, retry: of server-sent events) is obeyed, and one that is final (a
+   wrong password) waits the longest spacing at once. If connect() blocks, set max_connect_timeout.
+   When the network is back, call retry_connection_skip_wait. retry_connection_wait tells what is
+   left.
 
    A device that restarts while its server is down would begin with 1 s again, each time. Keep the
    connection where a restart leaves it alone, and the last `now` beside it: add to that a clock
@@ -1165,11 +1167,13 @@ RETRY_API uint32_t retry_budget_balance(const retry_budget *budget);
 typedef struct retry_connection {
     retry_backoff backoff;            /* (default: each field that is 0: RETRY_BACKOFF_GRPC's) */
     retry_ms min_connect_timeout;     /* ms that an attempt is always granted (default: 0: 20000) */
+    retry_ms max_connect_timeout;     /* ms that it may take at most (default: 0: no limit) */
     retry_ms stable_after;            /* ms to stand before it resets; 1: any (default: 0: 10000) */
     retry_random_fn *random;          /* (default: NULL: the built-in generator) */
     void *random_context;             /* handed to random (default: NULL) */
     uint32_t retry__attempts;         /* private: attempts begun since the last reset */
-    retry_ms retry__after;            /* private: ms that the server asked for */
+    retry_ms retry__asked;            /* private: ms that the server asked for; 0: it did not */
+    retry_time retry__asked_at;       /* private: when it did */
     retry_ms retry__spacing;          /* private: ms from this attempt's start to the next's */
     retry_time retry__started;        /* private: this attempt's start */
     retry_time retry__established_at; /* private: when SETTINGS were seen */
@@ -1177,26 +1181,29 @@ typedef struct retry_connection {
 } retry_connection;
 
 /* Before each attempt: returns its connect timeout in ms, the larger of what is left to its
-   deadline and min_connect_timeout. The deadline is when the next attempt may start. NULL: 0.
+   deadline and min_connect_timeout, max_connect_timeout at most. The deadline is when the next
+   attempt may start. NULL: 0.
       static retry_connection connection;
       timeout = retry_connection_begin(&connection, now);
       retry_connection_established(&connection, now);
-      wait = retry_connection_failed(&connection, now); */
+      wait = retry_connection_failed(&connection, NULL, now); */
 RETRY_API retry_ms retry_connection_begin(retry_connection *connection, retry_time now);
-
-/* The server said when to come back (503 at a handshake, retry: of server-sent events): call it
-   before _failed. The next attempt then starts `ms` after that, or later. NULL: nothing happens. */
-RETRY_API void retry_connection_retry_after(retry_connection *connection, retry_ms ms);
 
 /* When an attempt fails or the connection is lost: returns the ms to sleep before the next attempt.
    After a connection that was established, and after an attempt that failed past its deadline, it
    is at least what is drawn from 0 to the first spacing; after a connection that lasted
    stable_after ms just that: a fleet spreads. Called again it returns what is left; when that is
-   over, without a _begin, it counts as an attempt that began now. NULL: 0. */
-RETRY_API retry_ms retry_connection_failed(retry_connection *connection, retry_time now);
+   over, without a _begin, it counts as an attempt that began now. NULL connection: 0. `failure`
+   says why, NULL nothing:
+   - The server said when to come back (retry_after): the next attempt starts then, or later.
+   - Else, if trying again does not help (reason NONE or UNKNOWN): it starts after the longest
+   spacing. */
+RETRY_API retry_ms retry_connection_failed(retry_connection *connection,
+                                           const retry_failure *failure, retry_time now);
 
 /* The network is back: the next attempt may start after a part of the first spacing, drawn at
-   random, and the attempts count from one again. NULL: nothing happens. */
+   random, if that is sooner, but not before a server that said when to come back. The attempts
+   count from one again. NULL: nothing happens. */
 RETRY_API void retry_connection_skip_wait(retry_connection *connection, retry_time now);
 
 /* ms until the next attempt may start; changes nothing. NULL: 0. */
@@ -1208,7 +1215,7 @@ RETRY_API void retry_connection_established(retry_connection *connection, retry_
 
 /* Initialiser: gRPC's numbers, with which any connection resets. */
 #define RETRY_CONNECTION_GRPC \
-    RETRY__INIT(RETRY_BACKOFF_GRPC, 20000, 1, NULL, NULL, 0, 0, 0, 0, 0, 0)
+    RETRY__INIT(RETRY_BACKOFF_GRPC, 20000, 0, 1, NULL, NULL, 0, 0, 0, 0, 0, 0, 0)
 
 /* ---- Classification and idempotency -------------------------------------------------------- */
 
@@ -3105,39 +3112,62 @@ RETRY_API retry_ms retry_connection_begin(retry_connection *connection, retry_ti
     connection->retry__spacing = retry__min(spacing, RETRY__LONGEST);
     connection->retry__attempts = retry__add(connection->retry__attempts, 1);
     connection->retry__started = now;
-    connection->retry__after = 0; /* what was told of an attempt before */
+    connection->retry__asked = 0;
     connection->retry__state = RETRY__CONNECTING;
-    return retry__max(connection->retry__spacing,
-                      retry__or(connection->min_connect_timeout, 20000));
+    return retry__min(
+        retry__max(connection->retry__spacing, retry__or(connection->min_connect_timeout, 20000)),
+        retry__or(connection->max_connect_timeout, UINT32_MAX));
 }
 
-RETRY_API void retry_connection_retry_after(retry_connection *connection, retry_ms ms)
+/* ms that are left of what the server asked for. */
+static retry_ms retry__connection_asked(const retry_connection *connection, retry_time now)
 {
-    if (connection)
-        connection->retry__after = retry__min(ms, RETRY__LONGEST);
+    return retry__left(connection->retry__asked_at, connection->retry__asked, now);
 }
 
-RETRY_API retry_ms retry_connection_failed(retry_connection *connection, retry_time now)
+/* What a failure says of the next attempt's start. */
+static void retry__connection_hear(retry_connection *connection, const retry_failure *failure,
+                                   retry_time now)
 {
-    retry_ms after;
+    bool final = failure->reason == RETRY_REASON_NONE || failure->reason == RETRY_REASON_UNKNOWN;
+    retry_ms wait = failure->retry_after;
+    if (wait == 0 && final) {
+        retry_backoff backoff;
+        retry__connection_backoff(connection, &backoff);
+        wait = retry_backoff_delay(&backoff, 31, backoff.max, retry__connection_draw(connection));
+    }
+    wait = retry__min(wait, RETRY__LONGEST);
+    if (failure->retry_after != 0 && wait > retry__connection_asked(connection, now)) {
+        connection->retry__asked = wait;
+        connection->retry__asked_at = now;
+    }
+    retry__connection_defer(connection, wait, now);
+}
+
+RETRY_API retry_ms retry_connection_failed(retry_connection *connection,
+                                           const retry_failure *failure, retry_time now)
+{
     if (!connection)
         return 0;
-    after = connection->retry__after;
     if (connection->retry__state == RETRY__IDLE && retry_connection_wait(connection, now) == 0)
         retry_connection_begin(connection, now);
     if (connection->retry__state != RETRY__IDLE)
         retry__connection_end(connection, now);
-    retry__connection_defer(connection, after, now);
-    connection->retry__after = 0;
+    if (failure)
+        retry__connection_hear(connection, failure, now);
     return retry_connection_wait(connection, now);
 }
 
 RETRY_API void retry_connection_skip_wait(retry_connection *connection, retry_time now)
 {
+    retry_ms wait, least;
     if (!connection)
         return;
+    wait = retry_connection_wait(connection, now);
+    least = retry__min(retry__connection_asked(connection, now), wait);
     connection->retry__attempts = 0;
-    connection->retry__spacing = retry__connection_part(connection);
+    connection->retry__spacing =
+        retry__max(least, retry__min(wait, retry__connection_part(connection)));
     connection->retry__started = now;
 }
 

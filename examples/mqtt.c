@@ -65,7 +65,7 @@ static void lost(client *c)
 {
     c->open = false;
     c->due = now + (careless ? 1000
-                             : retry_connection_failed(&c->pace, now) +
+                             : retry_connection_failed(&c->pace, NULL, now) +
                                    retry_phase(c->name, strlen(c->name), SPREAD));
     printf("    %s lost, again in %u ms\n", c->name, (unsigned)(c->due - now));
 }
@@ -76,7 +76,7 @@ static void look_after(client *c)
         retry_connection_begin(&c->pace, now);
         c->open = mosquitto_connect(c->mosquitto, "127.0.0.1", port, KEEPALIVE) == MOSQ_ERR_SUCCESS;
         if (!c->open)
-            c->due = now + (careless ? 1000 : retry_connection_failed(&c->pace, now));
+            c->due = now + (careless ? 1000 : retry_connection_failed(&c->pace, NULL, now));
     }
     if (c->open && mosquitto_loop(c->mosquitto, 0, 1) != MOSQ_ERR_SUCCESS)
         lost(c);

@@ -423,7 +423,7 @@ static void disconnect(kv_client *client, node *lost, retry_time now)
     lost->fd = -1;
     lost->state = DOWN;
     lost->input_length = lost->output_length = 0;
-    lost->timer = now + retry_connection_failed(&lost->connection, now);
+    lost->timer = now + retry_connection_failed(&lost->connection, NULL, now);
     for (uint32_t i = 0; i < client->next * COPIES; i++) {
         const retry_failure cut = retry_classify_stage(RETRY_STAGE_IN_FLIGHT, RETRY_REASON_NONE);
         operation *op = &client->operations[i / COPIES];

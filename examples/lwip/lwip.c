@@ -44,7 +44,7 @@ static void lost(void)
 {
     const retry_failure failure = retry_classify_stage(RETRY_STAGE_IN_FLIGHT, RETRY_REASON_NONE);
     since = sys_now();
-    lasts = retry_connection_failed(&pace, since);
+    lasts = retry_connection_failed(&pace, NULL, since);
     connection = NULL;
     connected = false;
     if (sent) {
@@ -173,7 +173,7 @@ static uint32_t operate(void)
         default:
             printf("%s %s",
                    step.verdict == RETRY_VERDICT_SUCCESS ? "done"
-                   : op.ambiguous                ? "perhaps"
+                   : op.ambiguous                        ? "perhaps"
                                                          : "failed",
                    line);
             return 0;

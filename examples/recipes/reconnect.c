@@ -75,7 +75,7 @@ int main(int argc, char **argv)
             }
         close(fd);
         /* README: */
-        retry_ms wait = retry_connection_failed(&connection, now()); /* refused, or lost: sleep */
+        retry_ms wait = retry_connection_failed(&connection, NULL, now()); /* sleep so long */
         /* end */
         printf("    again in %u ms\n", (unsigned)wait);
         if (reading < count)

@@ -71,7 +71,7 @@ static void fleet_reconnects(fleet_bins bins, retry_ms period, dice *chance)
             retry_connection_begin(&connection, now);
             if (now >= 20000)
                 break;
-            now += retry_connection_failed(&connection, now);
+            now += retry_connection_failed(&connection, NULL, now);
         }
     }
 }

@@ -13,7 +13,7 @@ static uint32_t on_event(enum event event, uint32_t now)
     if (event == CONNECT)
         return dev_retry_connection_begin(&connection, now);
     if (event == LOST)
-        return dev_retry_connection_failed(&connection, now);
+        return dev_retry_connection_failed(&connection, NULL, now);
     dev_retry_connection_established(&connection, now);
     return 0;
 }

@@ -131,7 +131,7 @@ cat > "$work/parts" << 'END'
 delay 60 core/test_delay
 backoff 420 core/test_backoff
 retry-after 360 core/test_retry_after
-connection 680 core/test_connection
+connection 820 core/test_connection
 breaker 910 gates/test_breaker retry_classify_errno retry_classify_stage retry_classify_grpc
 END
 mkdir "$work/own"

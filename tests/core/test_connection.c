@@ -17,6 +17,13 @@ static uint32_t draw(void *context)
     return *(const uint32_t *)context;
 }
 
+static retry_failure failed_as(retry_reason reason, retry_ms retry_after)
+{
+    retry_failure failure = check_failure_of(reason);
+    failure.retry_after = retry_after;
+    return failure;
+}
+
 static retry_connection grpc(void)
 {
     retry_connection connection = RETRY_CONNECTION_GRPC;
@@ -40,7 +47,7 @@ static void test_first_attempt(void)
         retry_connection connection = grpc();
         check_row("random %u", (unsigned)i);
         CHECK_EQUAL(20000, begin(&connection, randoms[i], AT(0)));
-        CHECK_EQUAL(1000, retry_connection_failed(&connection, AT(0)));
+        CHECK_EQUAL(1000, retry_connection_failed(&connection, NULL, AT(0)));
     }
 }
 
@@ -65,7 +72,7 @@ static void test_failing_late(void)
         begin(&connection, rows[i].random, AT(0));
         check_row("after %lu ms, random %lu", (unsigned long)rows[i].after,
                   (unsigned long)rows[i].random);
-        CHECK_EQUAL(rows[i].sleep, retry_connection_failed(&connection, AT(rows[i].after)));
+        CHECK_EQUAL(rows[i].sleep, retry_connection_failed(&connection, NULL, AT(rows[i].after)));
         CHECK_EQUAL(rows[i].sleep, retry_connection_wait(&connection, AT(rows[i].after)));
         CHECK_EQUAL(
             0, retry_connection_wait(&connection, check_after(AT(rows[i].after), rows[i].sleep)));
@@ -82,12 +89,13 @@ static void test_second_attempt(void)
     for (i = 0; i < CHECK_COUNT(rows); i++) {
         retry_connection connection = grpc();
         begin(&connection, 0, AT(0));
-        retry_connection_failed(&connection, AT(0));
+        retry_connection_failed(&connection, NULL, AT(0));
         check_row("random %u", (unsigned)i);
         CHECK_EQUAL(20000, begin(&connection, rows[i].random, AT(1000)));
-        CHECK_RANGE(rows[i].low, rows[i].high, retry_connection_failed(&connection, AT(1000)));
+        CHECK_RANGE(rows[i].low, rows[i].high,
+                    retry_connection_failed(&connection, NULL, AT(1000)));
         CHECK_RANGE(rows[i].low - 500, rows[i].high - 500,
-                    retry_connection_failed(&connection, AT(1500)));
+                    retry_connection_failed(&connection, NULL, AT(1500)));
     }
 }
 
@@ -108,7 +116,7 @@ static void test_ladder(void)
             uint64_t expected = j == 0 ? 1000 : (uint64_t)spacing[j] * rows[i].percent / 100;
             uint64_t slack = 2 + expected / 5000;
             retry_ms timeout = begin(&connection, rows[i].random, now);
-            retry_ms sleep = retry_connection_failed(&connection, now);
+            retry_ms sleep = retry_connection_failed(&connection, NULL, now);
             check_row("random %u, attempt %u", (unsigned)i, (unsigned)j);
             CHECK_RANGE(expected - slack, expected + slack, sleep);
             CHECK_EQUAL(sleep > 20000 ? sleep : 20000, timeout);
@@ -122,9 +130,9 @@ static void test_slow_attempts(void)
 {
     retry_connection connection = grpc();
     begin(&connection, 0, AT(0));
-    CHECK_EQUAL(0, retry_connection_failed(&connection, AT(20000)));
+    CHECK_EQUAL(0, retry_connection_failed(&connection, NULL, AT(20000)));
     CHECK_EQUAL(20000, begin(&connection, TOP, AT(20000)));
-    CHECK_RANGE(1818, 1820, retry_connection_failed(&connection, AT(20100)));
+    CHECK_RANGE(1818, 1820, retry_connection_failed(&connection, NULL, AT(20100)));
 }
 
 /* 10,000 devices of a network that drops all packets: each attempt takes the 20 s that it is
@@ -148,7 +156,7 @@ static void test_dropped_packets(void)
             CHECK(due[device] - round * UINT32_C(20000) < SPAN);
             began[due[device] - round * UINT32_C(20000)]++;
             due[device] += granted;
-            due[device] += retry_connection_failed(&connections[device], AT(due[device]));
+            due[device] += retry_connection_failed(&connections[device], NULL, AT(due[device]));
         }
         for (ms = 0; ms < SPAN; ms++)
             most = began[ms] > most ? began[ms] : most;
@@ -167,7 +175,7 @@ static retry_ms drawn(retry_backoff backoff, uint32_t random)
     connection.backoff = backoff;
     begin(&connection, random, AT(0));
     retry_connection_established(&connection, AT(0));
-    return retry_connection_failed(&connection, AT(0));
+    return retry_connection_failed(&connection, NULL, AT(0));
 }
 
 static retry_ms drawn_by_grpc(uint32_t random)
@@ -182,12 +190,12 @@ static void test_established_resets(void)
     for (i = 0; i < 5; i++)
         begin(&connection, MIDDLE, AT(i));
     retry_connection_established(&connection, AT(100));
-    CHECK_EQUAL(drawn_by_grpc(MIDDLE), retry_connection_failed(&connection, AT(500000)));
+    CHECK_EQUAL(drawn_by_grpc(MIDDLE), retry_connection_failed(&connection, NULL, AT(500000)));
     CHECK_EQUAL(0, drawn_by_grpc(0)); /* the lowest that is drawn */
     CHECK_EQUAL(20000, begin(&connection, TOP, AT(500000)));
-    CHECK_EQUAL(1000, retry_connection_failed(&connection, AT(500000)));
+    CHECK_EQUAL(1000, retry_connection_failed(&connection, NULL, AT(500000)));
     CHECK_EQUAL(20000, begin(&connection, TOP, AT(501000)));
-    CHECK_RANGE(1919, 1920, retry_connection_failed(&connection, AT(501000)));
+    CHECK_RANGE(1919, 1920, retry_connection_failed(&connection, NULL, AT(501000)));
 }
 
 /* A fleet whose server goes down comes back spread over the first spacing. */
@@ -230,7 +238,7 @@ static void test_draws_by_itself(void)
         retry_connection_begin(&connection, AT(0));
         retry_connection_established(&connection, AT(100));
         check_row("seed %u", i);
-        CHECK_EQUAL(drawn_by_grpc(random), retry_connection_failed(&connection, AT(2000)));
+        CHECK_EQUAL(drawn_by_grpc(random), retry_connection_failed(&connection, NULL, AT(2000)));
     }
 }
 
@@ -242,9 +250,9 @@ static retry_ms spacing_after(retry_ms stable_after, retry_ms lasted)
     begin(&connection, MIDDLE, AT(0));
     begin(&connection, MIDDLE, AT(1000));
     retry_connection_established(&connection, AT(2000));
-    retry_connection_failed(&connection, check_after(AT(2000), lasted));
+    retry_connection_failed(&connection, NULL, check_after(AT(2000), lasted));
     begin(&connection, MIDDLE, AT(50000));
-    return retry_connection_failed(&connection, AT(50000));
+    return retry_connection_failed(&connection, NULL, AT(50000));
 }
 
 static void test_stable_after(void)
@@ -282,7 +290,7 @@ static void test_flapping(void)
         retry_ms sleep;
         begin(&connection, MIDDLE, now);
         retry_connection_established(&connection, check_after(now, 10));
-        sleep = retry_connection_failed(&connection, check_after(now, 20)) + 20;
+        sleep = retry_connection_failed(&connection, NULL, check_after(now, 20)) + 20;
         check_row("round %u", i);
         CHECK(sleep > last);
         last = sleep;
@@ -297,13 +305,13 @@ static void test_established_counts_once(void)
     retry_connection connection = grpc();
     begin(&connection, MIDDLE, AT(0));
     retry_connection_established(&connection, AT(10));
-    retry_connection_failed(&connection, AT(20));
+    retry_connection_failed(&connection, NULL, AT(20));
     begin(&connection, MIDDLE, AT(1000));
-    CHECK_EQUAL(1000, retry_connection_failed(&connection, AT(1000)));
+    CHECK_EQUAL(1000, retry_connection_failed(&connection, NULL, AT(1000)));
     begin(&connection, MIDDLE, AT(2000));
-    CHECK_RANGE(1599, 1601, retry_connection_failed(&connection, AT(2000)));
+    CHECK_RANGE(1599, 1601, retry_connection_failed(&connection, NULL, AT(2000)));
     begin(&connection, MIDDLE, AT(4000));
-    CHECK_RANGE(2558, 2562, retry_connection_failed(&connection, AT(4000)));
+    CHECK_RANGE(2558, 2562, retry_connection_failed(&connection, NULL, AT(4000)));
 }
 
 /* Another backoff, and the shortest least timeout: the deadline alone. */
@@ -321,7 +329,7 @@ static void test_own_backoff(void)
         retry_ms expected = i < 4 ? (retry_ms)100 << i : 1000;
         check_row("attempt %u", i);
         CHECK_EQUAL(expected, begin(&connection, 77, AT(i * 2000)));
-        CHECK_EQUAL(expected - 60, retry_connection_failed(&connection, AT(i * 2000 + 60)));
+        CHECK_EQUAL(expected - 60, retry_connection_failed(&connection, NULL, AT(i * 2000 + 60)));
     }
 }
 
@@ -345,14 +353,14 @@ static void test_zeroed(void)
         else if (step == 1)
             retry_connection_established(&preset, now);
         else
-            of_preset = retry_connection_failed(&preset, now);
+            of_preset = retry_connection_failed(&preset, NULL, now);
         retry_seed(seed);
         if (step == 0)
             of_zeroed = retry_connection_begin(&zeroed, now);
         else if (step == 1)
             retry_connection_established(&zeroed, now);
         else
-            of_zeroed = retry_connection_failed(&zeroed, now);
+            of_zeroed = retry_connection_failed(&zeroed, NULL, now);
         CHECK_EQUAL(of_preset, of_zeroed);
         now = check_after(now, check_random() % 15000);
     }
@@ -391,12 +399,12 @@ static void test_zero_fields(void)
             connection.backoff = rows[i].backoff;
             check_row("%s, random %lu", rows[i].name, (unsigned long)random);
             begin(&connection, random, AT(0));
-            CHECK_EQUAL(rows[i].first, retry_connection_failed(&connection, AT(0)));
+            CHECK_EQUAL(rows[i].first, retry_connection_failed(&connection, NULL, AT(0)));
             begin(&connection, random, AT(0));
             begin(&connection, random, AT(0));
             begin(&connection, random, AT(0));
             CHECK_RANGE(expected < slack ? 0 : expected - slack, expected + slack,
-                        retry_connection_failed(&connection, AT(0)));
+                        retry_connection_failed(&connection, NULL, AT(0)));
         }
     }
 }
@@ -419,7 +427,7 @@ static void test_two_that_kick_each_other(void)
             retry_connection_established(&clients[i], AT(now));
             connected++;
             if (holder == (int)(1 - i))
-                due[1 - i] = now + retry_connection_failed(&clients[1 - i], AT(now)) + 1;
+                due[1 - i] = now + retry_connection_failed(&clients[1 - i], NULL, AT(now)) + 1;
             holder = (int)i;
         }
     }
@@ -432,11 +440,11 @@ static void test_clock_backward(void)
     retry_connection connection = grpc();
     connection.stable_after = 100;
     begin(&connection, 0, AT(5000));
-    CHECK_EQUAL(1000, retry_connection_failed(&connection, AT(4000)));
+    CHECK_EQUAL(1000, retry_connection_failed(&connection, NULL, AT(4000)));
     retry_connection_established(&connection, AT(5500));
-    retry_connection_failed(&connection, AT(4000));
+    retry_connection_failed(&connection, NULL, AT(4000));
     begin(&connection, MIDDLE, AT(7000));
-    CHECK_RANGE(1599, 1601, retry_connection_failed(&connection, AT(7000)));
+    CHECK_RANGE(1599, 1601, retry_connection_failed(&connection, NULL, AT(7000)));
 }
 
 /* No number of attempts brings the spacing down again. */
@@ -447,16 +455,15 @@ static void test_many_attempts(void)
     for (i = 0; i < 2000; i++) {
         begin(&connection, check_random(), AT(0));
         if (i >= 11)
-            CHECK_RANGE(95900, 144000, retry_connection_failed(&connection, AT(0)));
+            CHECK_RANGE(95900, 144000, retry_connection_failed(&connection, NULL, AT(0)));
     }
 }
 
 static void test_null(void)
 {
     CHECK_EQUAL(0, retry_connection_begin(NULL, AT(0)));
-    CHECK_EQUAL(0, retry_connection_failed(NULL, AT(0)));
+    CHECK_EQUAL(0, retry_connection_failed(NULL, NULL, AT(0)));
     retry_connection_established(NULL, AT(0));
-    retry_connection_retry_after(NULL, 5);
     retry_connection_skip_wait(NULL, AT(0));
 }
 
@@ -482,9 +489,9 @@ static bool counts_from_one(retry_connection *connection, retry_time now)
 {
     retry_ms first, second;
     begin(connection, MIDDLE, now);
-    first = retry_connection_failed(connection, now);
+    first = retry_connection_failed(connection, NULL, now);
     begin(connection, MIDDLE, now);
-    second = retry_connection_failed(connection, now);
+    second = retry_connection_failed(connection, NULL, now);
     if (first != 1000) {
         CHECK_RANGE(119900, 120100, first);
         return false;
@@ -538,7 +545,7 @@ static void test_lost(void)
         retry_time lost = check_after(up, losses[i].lasted);
         retry_ms sleep;
         retry_connection_established(&connection, up);
-        sleep = retry_connection_failed(&connection, lost);
+        sleep = retry_connection_failed(&connection, NULL, lost);
         check_row("stable after %lu, lasted %lu ms, slept %lu",
                   (unsigned long)losses[i].stable_after, (unsigned long)losses[i].lasted,
                   (unsigned long)sleep);
@@ -565,7 +572,7 @@ static void test_stood_for_weeks(void)
         begin(&connection, MIDDLE, AT(0));
         retry_connection_established(&connection, AT(10));
         check_row("%u hours", (unsigned)hours);
-        CHECK_EQUAL(drawn_by_grpc(MIDDLE), retry_connection_failed(&connection, lost));
+        CHECK_EQUAL(drawn_by_grpc(MIDDLE), retry_connection_failed(&connection, NULL, lost));
         CHECK(counts_from_one(&connection, check_after(lost, 1000)));
     }
 }
@@ -592,14 +599,14 @@ static void test_failed_twice(void)
     retry_ms wait = drawn_by_grpc(MIDDLE);
     CHECK_RANGE(10, 990, wait);
     retry_connection_established(&connection, AT(CLIMBED + 100));
-    CHECK_EQUAL(wait, retry_connection_failed(&connection, AT(CLIMBED + 300)));
-    CHECK_EQUAL(wait, retry_connection_failed(&connection, AT(CLIMBED + 300)));
-    CHECK_EQUAL(1, retry_connection_failed(&connection, AT(CLIMBED + 299 + wait)));
+    CHECK_EQUAL(wait, retry_connection_failed(&connection, NULL, AT(CLIMBED + 300)));
+    CHECK_EQUAL(wait, retry_connection_failed(&connection, NULL, AT(CLIMBED + 300)));
+    CHECK_EQUAL(1, retry_connection_failed(&connection, NULL, AT(CLIMBED + 299 + wait)));
     CHECK_EQUAL(0, retry_connection_wait(&connection, AT(CLIMBED + 300 + wait)));
     CHECK(counts_from_one(&connection, AT(CLIMBED + 300 + wait)));
     connection = climbed(0);
-    CHECK_RANGE(119900, 120000, retry_connection_failed(&connection, AT(CLIMBED)));
-    CHECK_RANGE(119890, 119990, retry_connection_failed(&connection, AT(CLIMBED + 10)));
+    CHECK_RANGE(119900, 120000, retry_connection_failed(&connection, NULL, AT(CLIMBED)));
+    CHECK_RANGE(119890, 119990, retry_connection_failed(&connection, NULL, AT(CLIMBED + 10)));
     CHECK(!counts_from_one(&connection, AT(CLIMBED + 120000)));
 }
 
@@ -615,9 +622,9 @@ static void check_ignored(retry_connection *connection, retry_time now)
 static void test_established_late(void)
 {
     retry_connection connection = climbed(0);
-    retry_ms sleep = retry_connection_failed(&connection, AT(CLIMBED + 20000));
+    retry_ms sleep = retry_connection_failed(&connection, NULL, AT(CLIMBED + 20000));
     check_ignored(&connection, AT(CLIMBED + 20001));
-    CHECK_EQUAL(sleep - 1, retry_connection_failed(&connection, AT(CLIMBED + 20001)));
+    CHECK_EQUAL(sleep - 1, retry_connection_failed(&connection, NULL, AT(CLIMBED + 20001)));
     CHECK(!counts_from_one(&connection, AT(CLIMBED + 130000)));
     connection = grpc();
     check_ignored(&connection, AT(0)); /* never begun */
@@ -636,11 +643,11 @@ static void test_never_begun(void)
     number = MIDDLE;
     for (i = 0; i < 30; i++) {
         check_row("loss %u", i);
-        sleep = retry_connection_failed(&connection, now);
+        sleep = retry_connection_failed(&connection, NULL, now);
         CHECK(i != 0 || sleep == 1000);
         CHECK(sleep > last || sleep >= 96000);
-        CHECK_EQUAL(sleep - 1, retry_connection_failed(&connection, check_after(now, 1)));
-        CHECK_EQUAL(1, retry_connection_failed(&connection, check_after(now, sleep - 1)));
+        CHECK_EQUAL(sleep - 1, retry_connection_failed(&connection, NULL, check_after(now, 1)));
+        CHECK_EQUAL(1, retry_connection_failed(&connection, NULL, check_after(now, sleep - 1)));
         now = check_after(now, sleep + i % 3);
         last = sleep;
     }
@@ -665,7 +672,7 @@ static void test_fleet_of_short_connections(void)
             connection.random_context = &number;
             begin(&connection, check_random(), AT(0));
             retry_connection_established(&connection, AT(0));
-            sleep = retry_connection_failed(&connection, lost);
+            sleep = retry_connection_failed(&connection, NULL, lost);
             CHECK_EQUAL(sleep, retry_connection_wait(&connection, lost));
             CHECK_RANGE(0, 1000, sleep);
             if (lasted[i] <= 1000 && sleep == 1000 - lasted[i])
@@ -673,7 +680,8 @@ static void test_fleet_of_short_connections(void)
             else
                 quarters[sleep == 1000 ? 3 : sleep / 250]++;
             begin(&connection, MIDDLE, check_after(lost, sleep));
-            CHECK_RANGE(1599, 1601, retry_connection_failed(&connection, check_after(lost, sleep)));
+            CHECK_RANGE(1599, 1601,
+                        retry_connection_failed(&connection, NULL, check_after(lost, sleep)));
         }
         check_row("lasted %u ms", (unsigned)lasted[i]);
         if (lasted[i] == 0) {
@@ -706,10 +714,10 @@ static void test_short_connections_climb(void)
         begin(&connection, UINT32_MAX, now);
         retry_connection_established(&connection, now);
         now = check_after(now, 30000);
-        CHECK_RANGE(0, 1000, retry_connection_failed(&connection, now));
+        CHECK_RANGE(0, 1000, retry_connection_failed(&connection, NULL, now));
     }
     begin(&connection, UINT32_MAX, now);
-    CHECK_EQUAL(20000, retry_connection_failed(&connection, now));
+    CHECK_EQUAL(20000, retry_connection_failed(&connection, NULL, now));
 }
 
 /* It changes nothing, whatever the state. */
@@ -738,7 +746,8 @@ static void test_established_twice(void)
     retry_connection connection = climbed(5000);
     retry_connection_established(&connection, AT(CLIMBED + 100));
     check_ignored(&connection, AT(CLIMBED + 4000));
-    CHECK_EQUAL(drawn_by_grpc(MIDDLE), retry_connection_failed(&connection, AT(CLIMBED + 5100)));
+    CHECK_EQUAL(drawn_by_grpc(MIDDLE),
+                retry_connection_failed(&connection, NULL, AT(CLIMBED + 5100)));
     check_ignored(&connection, AT(CLIMBED + 5100)); /* nor does one after the loss */
     CHECK(counts_from_one(&connection, AT(CLIMBED + 5100)));
 }
@@ -749,19 +758,20 @@ static void test_lost_with_a_clock_backward(void)
 {
     retry_connection connection = climbed(1000);
     retry_connection_established(&connection, AT(CLIMBED + 100));
-    CHECK_RANGE(119900, 120100, retry_connection_failed(&connection, AT(CLIMBED - 7)));
+    CHECK_RANGE(119900, 120100, retry_connection_failed(&connection, NULL, AT(CLIMBED - 7)));
     CHECK(!counts_from_one(&connection, AT(CLIMBED)));
     connection = climbed(1000);
     retry_connection_established(&connection, AT(CLIMBED + 100));
-    CHECK_RANGE(119900, 120100, retry_connection_failed(&connection, AT(CLIMBED + 100 - 32768)));
+    CHECK_RANGE(119900, 120100,
+                retry_connection_failed(&connection, NULL, AT(CLIMBED + 100 - 32768)));
     connection = climbed(1000);
     retry_connection_established(&connection, AT(CLIMBED + 100));
     CHECK_EQUAL(drawn_by_grpc(MIDDLE),
-                retry_connection_failed(&connection, AT(CLIMBED + 100 - 32769)));
+                retry_connection_failed(&connection, NULL, AT(CLIMBED + 100 - 32769)));
     CHECK(counts_from_one(&connection, AT(CLIMBED)));
     connection = climbed(1); /* any resets */
     retry_connection_established(&connection, AT(CLIMBED + 100));
-    CHECK_EQUAL(drawn_by_grpc(MIDDLE), retry_connection_failed(&connection, AT(CLIMBED - 7)));
+    CHECK_EQUAL(drawn_by_grpc(MIDDLE), retry_connection_failed(&connection, NULL, AT(CLIMBED - 7)));
     CHECK(counts_from_one(&connection, AT(CLIMBED)));
 }
 
@@ -771,37 +781,59 @@ static void test_first_spacing_with_a_least_delay(void)
     retry_connection connection = grpc();
     connection.backoff.min = 3000;
     CHECK_EQUAL(20000, begin(&connection, TOP, AT(0)));
-    CHECK_EQUAL(3000, retry_connection_failed(&connection, AT(0)));
+    CHECK_EQUAL(3000, retry_connection_failed(&connection, NULL, AT(0)));
 }
 
 /* ---- the network is back ------------------------------------------------------------------- */
 
-/* After a part of the first spacing, whatever was waited for; the attempts count from one. */
+/* After a part of the first spacing, if that is sooner, and not before a server that asked for
+   more; the attempts count from one. */
 static void test_skip_wait(void)
 {
     static const uint32_t randoms[] = {0, MIDDLE, TOP};
-    static const retry_ms waits[] = {0, 500, 1000};
-    enum { NEVER_BEGUN, BEGUN, FAILED, TOLD, STANDS, LOST, STATES };
-    unsigned state;
-    size_t i;
-    for (state = 0; state < STATES; state++) {
-        for (i = 0; i < CHECK_COUNT(randoms); i++) {
-            retry_connection connection = state == NEVER_BEGUN ? grpc() : climbed(0);
-            retry_time now = AT(CLIMBED + 500);
-            if (state == TOLD)
-                retry_connection_retry_after(&connection, 600000);
-            if (state == STANDS || state == LOST)
-                retry_connection_established(&connection, AT(CLIMBED));
-            if (state == FAILED || state == TOLD || state == LOST)
-                CHECK(retry_connection_failed(&connection, now) > 100000);
-            number = randoms[i];
+    static const struct {
+        const char *name;
+        retry_ms told, passed; /* ms; since the connection failed */
+        retry_ms waits[3];
+    } rows[] = {
+        {"120 s", 0, 0, {0, 500, 1000}},
+        {"10 ms are left", 0, 119990, {0, 10, 10}},
+        {"nothing is left", 0, 120000, {0, 0, 0}},
+        {"less was asked for", 700, 0, {700, 700, 1000}},
+        {"less was asked for, and is over", 700, 701, {0, 500, 1000}},
+        {"more was asked for", 600000, 0, {600000, 600000, 600000}},
+        {"more was asked for, a while ago", 600000, 599000, {1000, 1000, 1000}},
+        {"more was asked for, and is over", 600000, 600000, {0, 0, 0}},
+    };
+    size_t i, j;
+    for (i = 0; i < CHECK_COUNT(rows); i++) {
+        for (j = 0; j < CHECK_COUNT(randoms); j++) {
+            retry_connection connection = climbed(0);
+            retry_failure failure = failed_as(RETRY_REASON_SERVER_ERROR, rows[i].told);
+            retry_time now = AT(CLIMBED + rows[i].passed);
+            retry_connection_failed(&connection, &failure, AT(CLIMBED));
+            retry_connection_failed(&connection, NULL, AT(CLIMBED)); /* forgets nothing */
+            number = randoms[j];
             retry_connection_skip_wait(&connection, now);
-            check_row("state %u, random %u", state, (unsigned)i);
-            CHECK_EQUAL(waits[i], retry_connection_wait(&connection, now));
-            CHECK_EQUAL(0, retry_connection_wait(&connection, check_after(now, waits[i])));
-            CHECK(counts_from_one(&connection, check_after(now, waits[i])));
+            retry_connection_skip_wait(&connection, now);
+            check_row("%s, random %u", rows[i].name, (unsigned)j);
+            CHECK_RANGE(rows[i].waits[j] - (rows[i].waits[j] != 0), rows[i].waits[j] + 1,
+                        retry_connection_wait(&connection, now));
+            CHECK(counts_from_one(&connection, check_after(now, rows[i].waits[j] + 1)));
         }
     }
+}
+
+/* Before a failure there is no wait to skip, and none begins. */
+static void test_skip_no_wait(void)
+{
+    retry_connection connection = grpc();
+    number = TOP;
+    retry_connection_skip_wait(&connection, AT(5));
+    CHECK_EQUAL(0, retry_connection_wait(&connection, AT(5)));
+    CHECK_EQUAL(20000, begin(&connection, MIDDLE, AT(5)));
+    retry_connection_skip_wait(&connection, AT(905));
+    CHECK_EQUAL(100, retry_connection_failed(&connection, NULL, AT(905)));
 }
 
 /* Of a connection that stands the state stays. */
@@ -811,7 +843,7 @@ static void test_skip_wait_of_one_that_stands(void)
     retry_connection_established(&connection, AT(CLIMBED + 100));
     retry_connection_skip_wait(&connection, AT(CLIMBED + 200));
     number = TOP;
-    CHECK_EQUAL(1000, retry_connection_failed(&connection, AT(CLIMBED + 5100)));
+    CHECK_EQUAL(1000, retry_connection_failed(&connection, NULL, AT(CLIMBED + 5100)));
     CHECK(counts_from_one(&connection, AT(CLIMBED + 6100)));
 }
 
@@ -820,6 +852,7 @@ static void test_skip_wait_of_one_that_stands(void)
 /* What is left of the second spacing, 1,600 ms, and what the server wants: the larger. */
 static void test_retry_after(void)
 {
+    retry_failure told;
     static const struct {
         retry_ms wanted, wait;
     } rows[] = {{0, 1600},
@@ -838,17 +871,18 @@ static void test_retry_after(void)
         retry_connection connection = grpc();
         begin(&connection, MIDDLE, AT(0));
         begin(&connection, MIDDLE, AT(1000));
-        retry_connection_retry_after(&connection, rows[i].wanted);
+        told = failed_as(RETRY_REASON_SERVER_ERROR, rows[i].wanted);
         check_row("%lu ms", (unsigned long)rows[i].wanted);
         CHECK_RANGE(rows[i].wait - 1, rows[i].wait + 1,
-                    retry_connection_failed(&connection, AT(1000)));
+                    retry_connection_failed(&connection, &told, AT(1000)));
         CHECK_RANGE(rows[i].wait - 1, rows[i].wait + 1,
-                    retry_connection_failed(&connection, AT(1000)));
+                    retry_connection_failed(&connection, NULL, AT(1000)));
         CHECK_RANGE(1, 3, retry_connection_wait(&connection, AT(1000 + rows[i].wait - 2)));
         CHECK_EQUAL(0, retry_connection_wait(&connection, AT(1000 + rows[i].wait + 1)));
         begin(&connection, MIDDLE,
               AT(1000 + rows[i].wait + 1)); /* the curve goes on, and it is told once */
-        CHECK_RANGE(2558, 2562, retry_connection_failed(&connection, AT(1000 + rows[i].wait + 1)));
+        CHECK_RANGE(2558, 2562,
+                    retry_connection_failed(&connection, NULL, AT(1000 + rows[i].wait + 1)));
     }
 }
 
@@ -856,24 +890,87 @@ static void test_retry_after(void)
 static void test_retry_after_of_one_that_stands(void)
 {
     retry_connection connection = climbed(1);
+    const retry_failure told = failed_as(RETRY_REASON_SERVER_ERROR, 3000);
     retry_connection_established(&connection, AT(CLIMBED + 100));
-    retry_connection_retry_after(&connection, 3000);
-    CHECK_EQUAL(3000, retry_connection_failed(&connection, AT(CLIMBED + 90000)));
-    CHECK_EQUAL(2000, retry_connection_failed(&connection, AT(CLIMBED + 91000)));
+    CHECK_EQUAL(3000, retry_connection_failed(&connection, &told, AT(CLIMBED + 90000)));
+    CHECK_EQUAL(2000, retry_connection_failed(&connection, NULL, AT(CLIMBED + 91000)));
     CHECK(counts_from_one(&connection, AT(CLIMBED + 93000)));
 }
 
-/* Who never calls _begin, and who does not report the failure but begins again. */
+/* Who never calls _begin. */
 static void test_retry_after_out_of_turn(void)
 {
+    const retry_failure told = failed_as(RETRY_REASON_SERVER_ERROR, 30000);
     retry_connection connection = grpc();
-    retry_connection_retry_after(&connection, 30000);
-    CHECK_EQUAL(30000, retry_connection_failed(&connection, AT(0)));
-    connection = climbed(1);
-    retry_connection_retry_after(&connection, 600000);
-    begin(&connection, MIDDLE, AT(CLIMBED + 1000));
-    retry_connection_established(&connection, AT(CLIMBED + 1100));
-    CHECK_EQUAL(drawn_by_grpc(MIDDLE), retry_connection_failed(&connection, AT(CLIMBED + 9000)));
+    CHECK_EQUAL(30000, retry_connection_failed(&connection, &told, AT(0)));
+}
+
+/* ---- why it failed ------------------------------------------------------------------------- */
+
+/* What is final waits the longest spacing at once, 20 % more or less. */
+static void test_causes(void)
+{
+    const retry_failure down = failed_as(RETRY_REASON_SERVER_ERROR, 0);
+    const retry_failure refused = failed_as(RETRY_REASON_SOCKET_NOT_AVAILABLE, 0);
+    const retry_failure lost = failed_as(RETRY_REASON_SOCKET_CLOSED_WHILE_IN_FLIGHT, 0);
+    const retry_failure wrong_password = failed_as(RETRY_REASON_NONE, 0);
+    const retry_failure asked = failed_as(RETRY_REASON_NONE, 9000);
+    const retry_failure unknown = failed_as(RETRY_REASON_UNKNOWN, 0);
+    const struct {
+        const char *name;
+        const retry_failure *failure;
+        retry_ms least, most;
+    } rows[] = {
+        {"nothing is known", NULL, 1000, 1000},
+        {"503", &down, 1000, 1000},
+        {"refused", &refused, 1000, 1000},
+        {"lost", &lost, 1000, 1000},
+        {"a wrong password", &wrong_password, 96000, 144000},
+        {"a wrong password, and a time", &asked, 9000, 9000},
+        {"unknown", &unknown, 96000, 144000},
+    };
+    size_t i;
+    for (i = 0; i < CHECK_COUNT(rows); i++) {
+        retry_connection connection = grpc();
+        connection.random = NULL;
+        retry_connection_begin(&connection, AT(0));
+        check_row("%s", rows[i].name);
+        CHECK_RANGE(rows[i].least, rows[i].most,
+                    retry_connection_failed(&connection, rows[i].failure, AT(0)));
+    }
+}
+
+/* The longest spacing of a curve of one's own; the network's return skips it. */
+static void test_final_by_own_backoff(void)
+{
+    const retry_failure final = failed_as(RETRY_REASON_NONE, 0);
+    retry_connection connection = grpc();
+    connection.backoff.jitter = RETRY_JITTER_NONE;
+    connection.backoff.initial = 500;
+    connection.backoff.max = 60000;
+    retry_connection_begin(&connection, AT(0));
+    CHECK_EQUAL(60000, retry_connection_failed(&connection, &final, AT(0)));
+    CHECK_EQUAL(59000, retry_connection_failed(&connection, NULL, AT(1000)));
+    number = TOP;
+    retry_connection_skip_wait(&connection, AT(2000));
+    CHECK_EQUAL(500, retry_connection_wait(&connection, AT(2000)));
+}
+
+static void test_max_connect_timeout(void)
+{
+    static const struct {
+        retry_ms min, max, expected;
+    } rows[] = {{0, 0, 20000},     {0, 1500, 1500},     {0, 30000, 20000},
+                {30000, 0, 30000}, {30000, 1500, 1500}, {1, 0, 1000},
+                {1, 1, 1},         {1, 1000, 1000},     {UINT32_MAX, 0, UINT32_MAX}};
+    size_t i;
+    for (i = 0; i < CHECK_COUNT(rows); i++) {
+        retry_connection connection = grpc();
+        connection.min_connect_timeout = rows[i].min;
+        connection.max_connect_timeout = rows[i].max;
+        check_row("%lu to %lu", (unsigned long)rows[i].min, (unsigned long)rows[i].max);
+        CHECK_EQUAL(rows[i].expected, retry_connection_begin(&connection, AT(0)));
+    }
 }
 
 int main(void)
@@ -910,9 +1007,13 @@ int main(void)
     RUN(test_lost_with_a_clock_backward);
     RUN(test_first_spacing_with_a_least_delay);
     RUN(test_skip_wait);
+    RUN(test_skip_no_wait);
     RUN(test_skip_wait_of_one_that_stands);
     RUN(test_retry_after);
     RUN(test_retry_after_of_one_that_stands);
     RUN(test_retry_after_out_of_turn);
+    RUN(test_causes);
+    RUN(test_final_by_own_backoff);
+    RUN(test_max_connect_timeout);
     return check_done();
 }

@@ -297,9 +297,9 @@ static void connects(struct moment at)
     retry_connection connection = connecting(at.start);
     CHECK_EQUAL(less(1000, at.passed), retry_connection_wait(&connection, at.now));
     CHECK_EQUAL(at.passed < 1000 ? 1000 - at.passed : 500,
-                retry_connection_failed(&connection, at.now));
+                retry_connection_failed(&connection, NULL, at.now));
     connection = connecting(at.start);
-    CHECK_EQUAL(1000, retry_connection_failed(&connection, at.start));
+    CHECK_EQUAL(1000, retry_connection_failed(&connection, NULL, at.start));
     CHECK_EQUAL(less(1000, at.passed), retry_connection_wait(&connection, at.now));
     retry_connection_begin(&connection, at.now); /* the second */
     CHECK_RANGE(1599, 1601, retry_connection_wait(&connection, at.now));
@@ -310,25 +310,25 @@ static void stands(struct moment at)
     retry_connection connection = connecting(at.start);
     retry_connection_established(&connection, at.start);
     CHECK_EQUAL(at.passed < 500 ? 1000 - at.passed : 500,
-                retry_connection_failed(&connection, at.now));
+                retry_connection_failed(&connection, NULL, at.now));
     retry_connection_begin(&connection, at.now); /* the first again, if it stood for 10 s */
     if (at.passed >= 10000)
-        CHECK_EQUAL(1000, retry_connection_failed(&connection, at.now));
+        CHECK_EQUAL(1000, retry_connection_failed(&connection, NULL, at.now));
     else
-        CHECK_RANGE(1599, 1601, retry_connection_failed(&connection, at.now));
+        CHECK_RANGE(1599, 1601, retry_connection_failed(&connection, NULL, at.now));
     connection = connecting(at.start);
     retry_connection_established(&connection, at.now); /* 10 s from now on */
-    CHECK_EQUAL(500, retry_connection_failed(&connection, check_after(at.now, 10000)));
+    CHECK_EQUAL(500, retry_connection_failed(&connection, NULL, check_after(at.now, 10000)));
 }
 
 static void is_told_to_wait(struct moment at)
 {
     retry_connection connection = connecting(at.start);
-    retry_connection_retry_after(&connection, UINT32_MAX);
-    CHECK_EQUAL(0x80000000u, retry_connection_failed(&connection, at.start));
+    retry_failure told = retry_classify_http(503, UINT32_MAX);
+    CHECK_EQUAL(0x80000000u, retry_connection_failed(&connection, &told, at.start));
     CHECK_EQUAL(less(0x80000000u, at.passed), retry_connection_wait(&connection, at.now));
-    retry_connection_skip_wait(&connection, at.now);
-    CHECK_EQUAL(500, retry_connection_wait(&connection, at.now));
+    retry_connection_skip_wait(&connection, at.now); /* the server has the last word */
+    CHECK_EQUAL(less(0x80000000u, at.passed), retry_connection_wait(&connection, at.now));
 }
 
 /* ---- operations */

@@ -486,7 +486,7 @@ static void move_connection(unsigned i)
     if (chance(3))
         retry_connection_established(connection, now);
     else if (chance(2))
-        retry_connection_failed(connection, now);
+        retry_connection_failed(connection, NULL, now);
     else
         CHECK(retry_connection_begin(connection, now) >= connection->min_connect_timeout);
 }

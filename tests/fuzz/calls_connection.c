@@ -18,8 +18,9 @@ static retry_connection connection;
 static struct {
     int state;
     uint32_t attempts; /* since the last reset */
-    retry_ms after;    /* that the server asked for */
-    retry_ms spacing;  /* from `started` to the deadline */
+    retry_ms asked;    /* that the server asked for */
+    retry_time asked_at;
+    retry_ms spacing; /* from `started` to the deadline */
     retry_time started, established_at;
 } model;
 
@@ -113,44 +114,67 @@ static void climb(void)
             : measured(retry_backoff_delay(&used, model.attempts, model.spacing, drawn));
     model.attempts++;
     model.started = now;
+    model.asked = 0; /* it was of an attempt before */
     model.state = CONNECTING;
 }
 
 static void call_begin(void)
 {
-    uint32_t most = connection.min_connect_timeout ? connection.min_connect_timeout : 20000;
+    uint32_t least = connection.min_connect_timeout ? connection.min_connect_timeout : 20000;
+    uint32_t most = connection.max_connect_timeout ? connection.max_connect_timeout : UINT32_MAX;
     retry_ms got = retry_connection_begin(&connection, now);
     climb();
-    model.after = 0; /* it was of an attempt before */
-    REQUIRE(got == (model.spacing > most ? model.spacing : most));
+    least = model.spacing > least ? model.spacing : least;
+    REQUIRE(got == (least < most ? least : most));
+}
+
+/* ms that are left of what the server asked for. */
+static retry_ms asked_left(void)
+{
+    retry_ms passed = elapsed(model.asked_at);
+    return passed < model.asked ? model.asked - passed : 0;
+}
+
+static void hear(const retry_failure *failure)
+{
+    const retry_backoff used = backoff();
+    retry_ms asked = measured(failure->retry_after);
+    if (asked == 0 && failure->reason <= RETRY_REASON_UNKNOWN)
+        defer(measured(retry_backoff_delay(&used, 31, used.max, drawn)));
+    if (asked > asked_left()) {
+        model.asked = asked;
+        model.asked_at = now;
+    }
+    defer(asked);
 }
 
 static void call_failed(void)
 {
-    retry_ms got = retry_connection_failed(&connection, now);
+    retry_failure failure;
+    bool known = chance(2);
+    retry_ms got;
+    memset(&failure, 0, sizeof failure);
+    failure.reason = (retry_reason)below(4);
+    failure.retry_after = chance(2) ? hostile() : 0;
+    got = retry_connection_failed(&connection, known ? &failure : NULL, now);
     if (model.state == IDLE && left() == 0) /* begun by nobody */
         climb();
     settle();
-    defer(model.after);
-    model.after = 0;
+    if (known)
+        hear(&failure);
     REQUIRE(got == left());
     REQUIRE(got == retry_connection_wait(&connection, now));
 }
 
-static void call_retry_after(void)
-{
-    retry_ms ms = hostile();
-    retry_connection_retry_after(&connection, ms);
-    model.after = measured(ms);
-}
-
 static void call_skip_wait(void)
 {
+    retry_ms wait = left() < part() ? left() : part();
+    retry_ms asked = left() < asked_left() ? left() : asked_left();
     retry_connection_skip_wait(&connection, now);
     model.attempts = 0;
-    model.spacing = part();
+    model.spacing = wait > asked ? wait : asked;
     model.started = now;
-    REQUIRE(retry_connection_wait(&connection, now) == part());
+    REQUIRE(retry_connection_wait(&connection, now) == model.spacing);
 }
 
 static void call_established(void)
@@ -182,6 +206,8 @@ static void set_up_connection(void)
         connection.min_connect_timeout = hostile();
     if (flags & 4)
         connection.stable_after = hostile();
+    if (flags & 16)
+        connection.max_connect_timeout = hostile();
     memset(&model, 0, sizeof model);
 }
 
@@ -214,10 +240,7 @@ static void call(uint8_t which)
         call_established();
         break;
     case 5:
-        if (chance(2))
-            call_retry_after();
-        else
-            call_skip_wait();
+        call_skip_wait();
         break;
     default:
         pass_time();

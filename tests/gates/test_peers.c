@@ -783,9 +783,9 @@ static void connections(void)
     connection.random = draw;
     drawn = 0x80000000u;
     CHECK_EQUAL(20000, retry_connection_begin(&connection, AT(0)));
-    CHECK_EQUAL(1000, retry_connection_failed(&connection, AT(0)));
+    CHECK_EQUAL(1000, retry_connection_failed(&connection, NULL, AT(0)));
     CHECK_EQUAL(20000, retry_connection_begin(&connection, AT(1000)));
-    CHECK_RANGE(1599, 1601, retry_connection_failed(&connection, AT(1000)));
+    CHECK_RANGE(1599, 1601, retry_connection_failed(&connection, NULL, AT(1000)));
 }
 
 static void unstable_connection(void)
@@ -796,10 +796,10 @@ static void unstable_connection(void)
     drawn = 0x80000000u;
     retry_connection_begin(&connection, AT(0));
     retry_connection_established(&connection, AT(10));
-    CHECK_EQUAL(980, retry_connection_failed(&connection, AT(20)));
+    CHECK_EQUAL(980, retry_connection_failed(&connection, NULL, AT(20)));
     retry_connection_begin(&connection, AT(1000));
     retry_connection_established(&connection, AT(1010));
-    CHECK_RANGE(1579, 1581, retry_connection_failed(&connection, AT(1020)));
+    CHECK_RANGE(1579, 1581, retry_connection_failed(&connection, NULL, AT(1020)));
 }
 
 /* ---- what is retried ----------------------------------------------------------------------- */

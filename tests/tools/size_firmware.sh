@@ -124,7 +124,7 @@ uint32_t work(uint32_t n, uint32_t now)
         return retry_connection_begin(&connection, now);
     if (n == 1)
         retry_connection_established(&connection, now);
-    return retry_connection_failed(&connection, now);
+    return retry_connection_failed(&connection, NULL, now);
 }
 END
 row 1265 "a reconnect" reconnect.c

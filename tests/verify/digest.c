@@ -494,9 +494,10 @@ static void connections(void)
         if (below(3) == 0)
             retry_connection_established(&connection, now);
         pass(below(30000));
-        if (below(4) == 0)
-            retry_connection_retry_after(&connection, any());
-        add(retry_connection_failed(&connection, now));
+        {
+            const retry_failure told = retry_classify_http(503, below(4) == 0 ? any() : 0);
+            add(retry_connection_failed(&connection, &told, now));
+        }
         if (below(6) == 0)
             retry_connection_skip_wait(&connection, now);
         add(retry_connection_wait(&connection, now));

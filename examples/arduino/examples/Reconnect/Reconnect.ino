@@ -77,9 +77,9 @@ void loop()
         Serial.println(F("connected"));
     } else if (link == LINK_DOWN) {
         enter_waiting(state == CONNECTED ? F("lost") : F("refused"),
-                      retry_connection_failed(&connection, now));
+                      retry_connection_failed(&connection, NULL, now));
     } else if (state == CONNECTING && over) {
-        enter_waiting(F("no answer"), retry_connection_failed(&connection, now));
+        enter_waiting(F("no answer"), retry_connection_failed(&connection, NULL, now));
     }
     // Here goes what your device does: nothing above blocks.
 }

@@ -46,7 +46,7 @@ static void on_event(void *unused, esp_event_base_t base, int32_t id, void *even
     else if (id == MQTT_EVENT_CONNECTED)
         retry_connection_established(&pace, now_ms());
     else if (id == MQTT_EVENT_DISCONNECTED)
-        connect_in(retry_connection_failed(&pace, now_ms()));
+        connect_in(retry_connection_failed(&pace, NULL, now_ms()));
 }
 
 /* The network is up: Wi-Fi and its own reconnecting are not shown here. */
