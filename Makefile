@@ -125,7 +125,7 @@ SUPPORT = $(wildcard tests/support/*.h tests/fuzz/*.h)
 TESTS = $(sort $(notdir $(FILES:.c=)) test_link)
 THREADED = $(filter %threads %processes,$(TESTS)) # share gates by atomics
 HOSTED = $(THREADED) test_clock test_errmap_maps test_link # need an operating system
-APART = test_link test_masks test_misuse # compile the implementation in a way of their own
+APART = test_link test_masks test_misuse test_run_misuse # compile the implementation in a way of their own
 WITHOUT =
 # Without a jsmn.h there is errmap.h's part left out.
 JSMN := $(shell echo '\#include <jsmn.h>' | $(CC) -E -x c - > /dev/null 2>&1 && echo yes)
