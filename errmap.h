@@ -1,7 +1,7 @@
 /* errmap.h - what a client of Couchbase needs: statuses, the error map, not-my-vbucket.
    SPDX-License-Identifier: MIT
 
-   Version 4.0.0. C99 and later, C++11 and later. Needs retry.h, and jsmn.h of jsmn 1.1.0. No heap,
+   Version 5.0.0. C99 and later, C++11 and later. Needs retry.h, and jsmn.h of jsmn 1.1.0. No heap,
    no globals. The licence's text is at the end of this file.
 
    errmap.h turns what a Couchbase server answers into a retry_failure, and retry.h decides. It
@@ -185,7 +185,7 @@
 #ifndef ERRMAP_H
 #define ERRMAP_H
 
-#define ERRMAP_VERSION_MAJOR 4
+#define ERRMAP_VERSION_MAJOR 5
 #define ERRMAP_VERSION_MINOR 0
 #define ERRMAP_VERSION_PATCH 0
 #define ERRMAP_VERSION \

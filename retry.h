@@ -1,7 +1,7 @@
 /* retry.h - decides whether, when and how often a failed operation is tried again.
    SPDX-License-Identifier: MIT
 
-   Version 4.0.0. C99 and later, C++11 and later. No dependencies, no heap, no globals but the
+   Version 5.0.0. C99 and later, C++11 and later. No dependencies, no heap, no globals but the
    random generator's four bytes. The licence's text is at the end of this file. Define
    RETRY_IMPLEMENTATION in ONE C or C++ file before you include this. Elsewhere just include it.
 
@@ -31,7 +31,7 @@
       int main(void)
       {
           static retry_service service; // one for each server
-          static retry_operation op;    // one for each operation
+          retry_operation op = {0};     // one for each operation
           retry_clock clock = retry_system_clock();
           service.client.cut_after = 1000; // ms: ten times what an answer takes when all is well
           retry_service_init(&service, clock.now(clock.context));
@@ -47,10 +47,11 @@
 
       SUCCESS, done, retries: 2
 
-   All structs must be zero first, as `static` makes them here. A field that stays 0 has its
-   default. Share one service among all operations to one server, also of several threads.
+   All structs must be zero first, as `= {0}` and `static` make them. A field that stays 0 has its
+   default. Share one service among all operations to one server, also of several threads. An
+   operation belongs to one thread: do not make it static in a function that several call.
 
-   Only you know whether an operation is idempotent: a GET is, an increment is not. A request that
+   Only you know whether an operation is idempotent: a GET is, an increment is not. An operation that
    failed may still have been carried out: the server did the work, and its answer was lost. Then
    op.ambiguous is true. Report it as "perhaps done", not as "failed".
 
@@ -195,7 +196,7 @@
           failure.reason = CONFLICT;
 
    A transaction: before COMMIT the server rolls back what was not committed, so set safety YES.
-   Leave `idempotent` false: if COMMIT's answer is lost, the request fails, and is ambiguous. Then
+   Leave `idempotent` false: if COMMIT's answer is lost, the operation fails, and is ambiguous. Then
    look for the transaction by an id that you wrote with it, once its server has let go of it.
 
    THE CLIENT
@@ -205,8 +206,8 @@
 
       field                         default         what it is
       ----------------------------  --------------  -----------------------------------------------
-      op.timeout               75 s            ms, waits included; UINT32_MAX: no limit
-      op.idempotent            false           whether doing it twice does no harm
+      op.timeout                    75 s            ms, waits included; UINT32_MAX: no limit
+      op.idempotent                 false           whether doing it twice does no harm
       op.strategy, .context         the client's    another policy; yours, for strategies, observers
       service.policy                see below       delays, attempts, how far a server is obeyed
       service.budget.options        THE BUDGET      what retries cost
@@ -220,8 +221,8 @@
    Set cut_after to ten times what an answer takes when all is well. From there the time of an
    attempt follows the server: it is at least twice what answers take now, and doubles with each
    round of attempts that time out. A process with few operations cuts none (see THE BUDGET): if an
-   attempt must never take longer, set attempt_timeout. With retry_start(op, NULL, now)
-   op.client is the client; if it is NULL, too, there is no budget and no limit.
+   attempt must never take longer, set attempt_timeout. With retry_start(op, NULL, now) op.client is
+   the client: a zeroed one has no budget and no limit, and none at all is MISUSE.
 
    A policy decides whether and when. A service's waits up to 100 ms, doubling up to 5 s, or up to
    10 s after throttled answers, all at random (full jitter), and has no limit of attempts but the
@@ -433,8 +434,8 @@
 
    Delays after throttled answers are never shorter than others: `initial=` raises, `max=` caps
    both. client.observe hears each decision, and once each end. `failure` is NULL for a success, a
-   cancellation and a gate's refusal. A request has its past: retries, code, `reasons`
-   (retry_reason_set_has). This one writes "retry: verdict=RETRY delay=74ms ...":
+   cancellation and a gate's refusal. The operation has the decision (verdict, cause, delay) and its
+   past: retries, code, `reasons` (retry_reason_set_has). This one writes "retry: verdict=RETRY delay=74ms ...":
 
       static void log_decision(void *context, const retry_operation *op,
                                const retry_failure *failure)
@@ -519,7 +520,7 @@
    id, 30000) ms, or a fleet that lost power together returns together; so with periodic work.
 
    The clock has to go on while the device sleeps, and to wrap at 2^32 ms. Ticks of 32 bits do so if
-   their rate divides 1,000. Ticks of 16 bits, or of 300 or 1,024 Hz, do not: a request then expires
+   their rate divides 1,000. Ticks of 16 bits, or of 300 or 1,024 Hz, do not: an operation then expires
    at once, or days too late. One task counts those in 64 bits, once a round at least. At 1,024 Hz
    (if ticks() has 16 bits, write uint16_t instead of uint32_t):
 
@@ -539,8 +540,9 @@
    compiles the parts delay, retry-after and connection that `make cut` takes out.
 
    C++, THREADS, FORK
-   C++: a lambda without captures is a retry_attempt_fn; examples/lambda.cpp wraps one with
-   captures. No exception may pass through a callback: catch it, and report a failure.
+   C++: zero a struct with {} (-Wextra warns of {0}). A lambda without captures is a
+   retry_attempt_fn; examples/lambda.cpp wraps one with captures. No exception may pass through a
+   callback: catch it, and report a failure.
    Threads: an operation, a hedge or a connection belongs to one thread at a time. Services,
    budgets, gates and the generator are shared without a lock. Do not change a client, strategy or
    policy while threads use it. Put a lock around retry_scope_client. A shared client's callbacks
@@ -555,14 +557,16 @@
      hidden in a shared library. "multiple definition": two files have RETRY_IMPLEMENTATION.
    - "define_RETRY_SYSTEM_CLOCK": do so before the #include of retry.h. "RETRY_SYSTEM_CLOCK needs
      POSIX": define _POSIX_C_SOURCE as 200809L before the first #include of all.
-   - Everything is FAIL, MISUSE: the operation was not started, or not zeroed, or retry_service_init
-     was not called. Define RETRY_ASSERT(x) as assert(x): each misuse stops there.
-   - retry_run does not return: its clock stands still. In a test, sleep has to move the time on.
+   - Everything is FAIL, MISUSE: the operation was not started, or retry_service_init was not called.
+     Define RETRY_ASSERT(x) as assert(x): each misuse stops there.
+   - It crashes in retry_start: the operation was not zeroed.
+   - MISUSE from retry_run after a while: its clock stands still or counts seconds (in a test, sleep
+     has to move the time on), or two threads share the operation.
    - FAIL, BUDGET_EXHAUSTED: the process is new, or has few successes, or no retry_budget_init.
    - Everything is FAIL, CIRCUIT_OPEN: log retry_breaker_get. Do answers take over cut_after?
 
    STABILITY
-   Until 5.0 the names, fields and meanings that this manual or a declaration's comment names stay
+   Until 6.0 the names, fields and meanings that this manual or a declaration's comment names stay
    as they are. New fields come at a struct's end, new reasons and causes after the last: zero
    structs, and do not rely on their sizes. What begins with retry__ is private. */
 
@@ -570,7 +574,7 @@
 #ifndef RETRY_H
 #define RETRY_H
 
-#define RETRY_VERSION_MAJOR 4
+#define RETRY_VERSION_MAJOR 5
 #define RETRY_VERSION_MINOR 0
 #define RETRY_VERSION_PATCH 0
 #define RETRY_VERSION \
@@ -767,7 +771,7 @@ typedef struct retry_failure {
     uint32_t code;        /* the protocol's status code (default: 0) */
 } retry_failure;
 
-/* ---- Client, request, decision ------------------------------------------------------------- */
+/* ---- Client and operation ------------------------------------------------------------------ */
 
 typedef struct retry_client retry_client;
 typedef struct retry_operation retry_operation;
@@ -843,7 +847,7 @@ typedef uint32_t retry_random_fn(void *context);
 typedef void retry_observe_fn(void *context, const retry_operation *op,
                               const retry_failure *failure);
 
-/* Shared by any number of requests; constant after set-up. */
+/* Shared by any number of operations; constant after set-up. */
 struct retry_client {
     const retry_strategy *strategy; /* (default: NULL: retry_best_effort()) */
     retry_budget *budget;           /* pays for strategies' retries (default: NULL: free) */
@@ -861,7 +865,7 @@ struct retry_client {
     uint16_t nodes;                  /* set by retry_client_nodes (default: 0: one) */
 };
 
-/* ms that an operation may last if its request does not say; the Couchbase SDKs' number. */
+/* ms that an operation may last if it does not say; the Couchbase SDKs' number. */
 #define RETRY_TIMEOUT_DEFAULT UINT32_C(75000)
 
 /* A copy of an attempt. Zero it. */
@@ -1069,7 +1073,7 @@ RETRY_API retry_action retry_policy_after(const retry_strategy *self, const retr
    retry_policy_after takes it, too. */
 RETRY_API const retry_strategy *retry_best_effort(void);
 
-/* Refuses (REFUSED) what is not always retried; for a library's internal requests. RFC 0049. */
+/* Refuses (REFUSED) what is not always retried; for a library's internal operations. RFC 0049. */
 RETRY_API const retry_strategy *retry_fail_fast(void);
 
 #define RETRY__POLICY(curve, jitter, min, attempts, initial, throttled, throttled_max, after_max,  \
@@ -1524,7 +1528,7 @@ RETRY_API void retry_start(retry_operation *op, const retry_service *service, re
    - The throttle, which draws once, however often the copy waits: THROTTLED.
    - The AIMD limit: PACED for a random time, longer for those who have more time left.
    - The rate: PACED until its time has come; THROTTLED if that is `wait` or more away (`delay` ms).
-   - A wait would leave less than an eighth of the request's timeout, half of cut_after or twice
+   - A wait would leave less than an eighth of the operation's timeout, half of cut_after or twice
      what answers take now, whichever is known and least: EXPIRE, DEADLINE, at once.
    Refused, copy 0 ends the operation: FAIL with that cause, or EXPIRE. The charge of its retry goes
    back, and the observer hears of it with a NULL failure. END's `delay` is 0 but for these, for
@@ -1659,7 +1663,7 @@ typedef struct retry_scopes {
     retry_ms forget; /* ms without a look-up until a name may lose its slot (default: 0: 60000) */
 } retry_scopes;
 
-/* The client of a name (`length` bytes; NULL counts as none), for a request to begin with. It stays
+/* The client of a name (`length` bytes; NULL counts as none), for an operation to start with. It stays
    the same until its bucket holds what a new one does, or until nobody has looked the name up for
    `forget` ms. A name is known by a hash of 32 bits, and a new one gets the first of four slots
    that was never used, else the first whose bucket does or whose name is forgotten (the bucket is
@@ -2339,7 +2343,7 @@ RETRY_API retry_action retry_action_pending(void)
     return retry__action(RETRY_ACTION_PENDING, RETRY_CAUSE_PENDING, 0);
 }
 
-/* Whether a request may be repeated after a failure with these traits. */
+/* Whether an operation may be repeated after a failure with these traits. */
 static bool retry__permits(const retry_operation *op, uint32_t traits)
 {
     return op->idempotent || (traits & (RETRY__TRAIT_ALLOWS | RETRY__TRAIT_UNSENT)) != 0;
@@ -2362,7 +2366,7 @@ static uint32_t retry__position(const retry_operation *op)
     return op->retry__since_pushback ? op->retry__since_pushback - 1u : op->retries;
 }
 
-/* What nearly all requests ask: its constants fold, and it takes less code than retry__policy. */
+/* What nearly all operations ask: its constants fold, and it takes less code than retry__policy. */
 static inline retry_action retry__best_effort(const retry_operation *op,
                                               const retry_failure *failure, uint32_t traits)
 {
@@ -5766,7 +5770,7 @@ RETRY_API const retry_client *retry_scope_client(retry_scopes *scopes, const voi
     }
     if (!found)
         return &scopes->client;
-    if (found->retry__hash != hash) { /* filled and not set up: requests may still use its client */
+    if (found->retry__hash != hash) { /* filled and not set up: operations may still use its client */
         retry__budget_add(&found->budget, found->budget.options.capacity,
                           retry__subtract(retry__budget_first(&scopes->options),
                                           retry_budget_balance(&found->budget)));

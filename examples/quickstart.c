@@ -10,9 +10,8 @@ static bool attempt(void *context, const retry_operation *op, const retry_step *
                     retry_failure *failure)
 {
     int status = op->retries < 2 ? 503 : 200; /* your call; it may take step->timeout ms */
-    (void)context;                                    /* what you hand to retry_run */
-    printf("waited %u ms, has %u ms: %d\n", (unsigned)op->delay,
-           (unsigned)step->timeout, status);
+    (void)context;                            /* what you hand to retry_run */
+    printf("waited %u ms, has %u ms: %d\n", (unsigned)op->delay, (unsigned)step->timeout, status);
     *failure = retry_classify_http(status, 0); /* 0: there was no Retry-After header */
     return status == 200;
 }
@@ -20,7 +19,7 @@ static bool attempt(void *context, const retry_operation *op, const retry_step *
 int main(void)
 {
     static retry_service service; /* one for each server: policy, budget, limit, client */
-    static retry_operation op;    /* one for each operation */
+    retry_operation op = {0};     /* one for each operation */
     retry_clock clock = retry_system_clock();
     service.client.cut_after = 1000; /* ms: ten times what an answer usually takes */
     retry_service_init(&service, clock.now(clock.context));

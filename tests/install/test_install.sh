@@ -82,7 +82,7 @@ cp -r "$root/examples/cmake_fetch" "$work/later/examples"
 sed 's/\(define RETRY_VERSION_MINOR\) .*/\1 7/; s/\(define RETRY_VERSION_PATCH\) .*/\1 12/' "$root/retry.h" \
     > "$work/later/retry.h"
 quiet install_in "$work/later" PREFIX="$work/later/usr"
-check "a later version: pkg-config" grep -q "^Version: 4\.7\.12$" \
+check "a later version: pkg-config" grep -q "^Version: 5\.7\.12$" \
     "$work/later/usr/share/pkgconfig/retry.pc"
 
 # cmake_install FOLDER: what CMake installs of this repository
@@ -99,7 +99,7 @@ package() { PKG_CONFIG_PATH=$prefix/share/pkgconfig pkg-config "$@" retry; }
 folder pkgconfig
 check "pkg-config: version" is "$(package --modversion)" "$version"
 check "pkg-config: valid" package --validate
-check "pkg-config: not version 5" refused package --atleast-version=5
+check "pkg-config: not version 6" refused package --atleast-version=5
 flags=$(package --cflags)
 quiet $cc -std=c99 $warnings $flags install_app.c -o app
 works "pkg-config" ./app
@@ -121,13 +121,13 @@ mkdir jsmn
 ln -s /usr/include/jsmn.h jsmn/jsmn.h
 quiet configure "-Dretry_JSMN_INCLUDE_DIR=$work/cmake/jsmn"
 check "CMake: another jsmn.h" grep -q "$work/cmake/jsmn" build/CMakeFiles/app_c.dir/flags.make
-prefix=$work/later/usr # 4.7.12
-for wanted in "" 4 4.7 4.0.0 4.7.12 "4.7.12 EXACT"; do
+prefix=$work/later/usr # 5.7.12
+for wanted in "" 5 5.7 5.0.0 5.7.12 "5.7.12 EXACT"; do
     rm -rf build
     quiet configure "-DWANTED=$wanted"
-    check "CMake: $wanted is compatible" says "retry 4\.7\.12"
+    check "CMake: $wanted is compatible" says "retry 5\.7\.12"
 done
-for wanted in 5 3.9 4.8 "4.7 EXACT"; do
+for wanted in 6 4.9 5.8 "5.7 EXACT"; do
     rm -rf build
     check "CMake: not $wanted" refused configure "-DWANTED=$wanted"
     check "CMake: not $wanted: says why" says "requested version"
@@ -179,14 +179,14 @@ cp -r "$root/examples/meson_wrap/." subprojects
 here < "$root/examples/meson_wrap/retry.wrap" > subprojects/retry.wrap
 cat > meson.build << 'END'
 project('wrapped', 'c', default_options: ['c_std=c99', 'werror=true', 'warning_level=3'])
-executable('app', 'install_app.c', dependencies: dependency('retry', version: ['>=4.0', '<5']))
+executable('app', 'install_app.c', dependencies: dependency('retry', version: ['>=5.0', '<6']))
 END
 quiet env CC="$cc" PKG_CONFIG_PATH= meson setup build
 quiet meson compile -C build
 works "Meson, fetched" build/app
-sed -i "s/'>=4.0', '<5'/'>=5'/" meson.build
-check "Meson, fetched: not version 5" refused env CC="$cc" PKG_CONFIG_PATH= meson setup later
-check "Meson, fetched: says why" says "$version but need.*>=5"
+sed -i "s/'>=5.0', '<6'/'>=6'/" meson.build
+check "Meson, fetched: not version 6" refused env CC="$cc" PKG_CONFIG_PATH= meson setup later
+check "Meson, fetched: says why" says "$version but need.*>=6"
 
 # ---- ESP-IDF, a git dependency with `path:`, as far as its functions can be stood in for --------------
 

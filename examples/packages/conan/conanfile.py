@@ -7,7 +7,7 @@ import os
 
 class RetryConan(ConanFile):
     name = "retry"
-    version = "4.0.0"
+    version = "5.0.0"
     description = "Decides whether, when and how often to try again"
     homepage = url = "https://git.example/retry"
     license = "MIT"
