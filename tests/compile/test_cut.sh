@@ -125,17 +125,17 @@ mkdir "$work/each"
 each_alone > "$work/each.log" 2>&1 &
 each=$!
 
-# ---- Each part: lines at most, its unit test, and what that calls beside it ---------------------------
+# ---- Each part: lines at most, its unit tests, and what those call beside it --------------------------
 
 cat > "$work/parts" << 'END'
-delay 60 core/test_delay
-backoff 420 core/test_backoff
-retry-after 360 core/test_retry_after
-connection 820 core/test_connection
-breaker 910 gates/test_breaker retry_classify_errno retry_classify_stage retry_classify_grpc
+delay 60 core delay
+backoff 420 core backoff
+retry-after 360 core retry_after
+connection 820 core connection
+breaker 910 gates breaker,breaker_clocks,breaker_model,breaker_states,breaker_window retry_classify_errno retry_classify_stage retry_classify_grpc
 END
 mkdir "$work/own"
-while read -r part most_lines test more; do
+while read -r part most_lines folder subjects more; do
     mkdir "$work/$part"
     header=$work/$part/retry.h
     check "$part" cut "$part" retry_ "$header"
@@ -144,7 +144,9 @@ while read -r part most_lines test more; do
     check "$part: nothing dead" has_no_dead_function "$header"
     check "$part: lines" at_most "$(wc -l < "$header")" "$most_lines"
     check "$part: no name with two underscores" finds_none grep -n '[A-Za-z0-9]__[A-Za-z0-9#]' "$header"
-    check "$part: $test" passes "$part $more" "$test"
+    for subject in $(echo "$subjects" | tr , ' '); do
+        check "$part: test_$subject" passes "$part $more" "$folder/test_$subject"
+    done
 
     own=$(printf %.4s_ "$part")
     OWN=$(echo "$own" | tr a-z A-Z)
