@@ -22,16 +22,16 @@ typedef struct door {
 
 /* A strategy says whether and when to retry, and nothing else: deadline, budget and counting come
    after it, so that it cannot forget them. */
-static retry_action door_after(const retry_strategy *self, const retry_operation *request,
+static retry_action door_after(const retry_strategy *self, const retry_operation *op,
                                const retry_failure *failure, retry_time now)
 {
     const door *this_door = (const door *)(const void *)self;
     const enum visitor *visitor = request->context;
     if (*visitor == ROBOT)
         return retry_action_none(RETRY_CAUSE_REFUSED);
-    if (*visitor == GUEST && retry_permitted(request, failure))
+    if (*visitor == GUEST && retry_permitted(op, failure))
         return retry_action_pending();
-    return this_door->others->retry_after(this_door->others, request, failure, now);
+    return this_door->others->retry_after(this_door->others, op, failure, now);
 }
 
 /* retry_format writes a whole line, for a log; here it is broken in two, without "retry: ". */

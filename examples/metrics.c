@@ -1,6 +1,6 @@
 /* metrics.c: an observer that counts, and prints what it counted as Prometheus text. The names are
    those of gRPC's A96 and of OpenTelemetry, where they have one; as an attribute of a span
-   http.resend_count is request.retries. The server and the clock are simulated.
+   http.resend_count is op.retries. The server and the clock are simulated.
 
        cc -o metrics examples/metrics.c && ./metrics
        make metrics          promtool reads it */
@@ -21,10 +21,10 @@ static unsigned long attempts[2];                                  /* first ones
 static unsigned long retries[RETRY_REASON_COUNT];                  /* by the failure's reason */
 static unsigned long ends[RETRY_VERDICT_COUNT][RETRY_CAUSE_COUNT]; /* of requests */
 static histogram resends = {.name = "http_request_resend_count",
-                            .help = "How often one request was sent again.",
+                            .help = "How often one operation was tried again.",
                             .bounds = {0, 1, 2, 4, 8, 16}};
 static histogram delays = {.name = "grpc_client_call_retry_delay_seconds",
-                           .help = "How long one request waited between its attempts.",
+                           .help = "How long one operation waited between its attempts.",
                            .bounds = {0.001, 0.01, 0.1, 0.5, 1, 2.5}};
 
 static void record(histogram *h, double value)

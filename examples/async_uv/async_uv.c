@@ -57,13 +57,13 @@ typedef struct remote_policy {
 } remote_policy;
 
 /* Throttled attempts are the remote policy's business, all others the local one's. */
-static retry_action remote_policy_after(const retry_strategy *self, const retry_operation *request,
+static retry_action remote_policy_after(const retry_strategy *self, const retry_operation *op,
                                         const retry_failure *failure, retry_time now)
 {
     const remote_policy *policy = (const remote_policy *)(const void *)self;
-    if (failure->throttle && retry_permitted(request, failure))
+    if (failure->throttle && retry_permitted(op, failure))
         return retry_action_pending();
-    return retry_policy_after(&policy->local.base, request, failure, now);
+    return retry_policy_after(&policy->local.base, op, failure, now);
 }
 
 static remote_policy strategy = {{remote_policy_after}, RETRY_POLICY_AWS_2026};
@@ -142,11 +142,11 @@ static void drive(operation *op)
 /* The remote policy is silent; the local one answers in its place. */
 static void decide_locally(operation *op)
 {
-    retry_operation *request = &op->retry;
     retry_time now = instant();
     report.policy_silences++;
     retry_answer(&op->retry,
-                 retry_policy_after(&strategy.local.base, request, &op->retry.failure, now), now);
+                 retry_policy_after(&strategy.local.base, &op->retry, &op->retry.failure, now),
+                 now);
 }
 
 static void on_timer(uv_timer_t *timer)
@@ -279,7 +279,7 @@ static bool clean_up(void)
 int main(int count, char **arguments)
 {
     static const char *const states[REPORT_STATES] = {
-        "with the request on the wire", "asking the remote policy", "waiting for a retry"};
+        "with an attempt on the wire", "asking the remote policy", "waiting for a retry"};
     retry_client client = {0};
     uv_timer_t half_way, tick;
     bool kept;

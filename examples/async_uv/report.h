@@ -14,7 +14,7 @@ enum { SUCCEEDED, FAILED, EXPIRED, CANCELLED, OUTCOMES }; /* how an operation en
 
 enum { REPORT_RETRIES = 8, REPORT_STATES = 8 };
 
-/* What a request has paid for its retry under way, and how often it ended. */
+/* What an operation has paid for its retry under way, and how often it ended. */
 typedef struct report_account {
     uint32_t charge; /* thousandths of a token */
     uint32_t ends;   /* 1, if all is well */
@@ -80,13 +80,13 @@ static inline void report_begun(async_report *report)
 }
 
 static inline void report_ended(async_report *report, uint32_t operation, uint8_t outcome,
-                                const retry_operation *request, retry_time now)
+                                const retry_operation *op, retry_time now)
 {
-    retry_ms took = now - request->started;
+    retry_ms took = now - op->started;
     report->outcomes[outcome]++;
     report->accounts[operation].ends++;
     report->open--;
-    if ((outcome == FAILED || outcome == EXPIRED) && request->ambiguous && !request->idempotent)
+    if ((outcome == FAILED || outcome == EXPIRED) && op->ambiguous && !op->idempotent)
         report->perhaps_done++;
     if (took > report->longest)
         report->longest = took;

@@ -349,7 +349,7 @@ uint32_t app_log_size(void)
 bool app_report(void (*write)(const char *line))
 {
     const uint32_t kept = log_count < LOG_RECORDS ? log_count : LOG_RECORDS;
-    write("tick     request  try what went wrong                     decision");
+    write("tick     operation try what went wrong                     decision");
     for (uint32_t i = 0; i < kept; i++)
         write_record(write, &log_records[i]);
     write_summary(write);

@@ -102,7 +102,7 @@ static void drive(kv_client *client, operation *op, retry_time now)
 /* Begins an operation, unless it is an unlock whose lock is still being taken, or never was. */
 static void begin(kv_client *client, operation *op, retry_time now)
 {
-    retry_operation *request = &op->retry;
+    retry_operation *retry = &op->retry;
     if (op->kind == UNLOCK) {
         const operation *lock = &client->operations[op->partner];
         if (lock->state != FINISHED)
@@ -113,9 +113,9 @@ static void begin(kv_client *client, operation *op, retry_time now)
         }
         op->cas = lock->cas;
     }
-    request->client = &client->retry;
-    request->timeout = OPERATION_TIMEOUT;
-    request->idempotent = client->careless || errmap_idempotent_kv(kinds[op->kind].opcode);
+    retry->client = &client->retry;
+    retry->timeout = OPERATION_TIMEOUT;
+    retry->idempotent = client->careless || errmap_idempotent_kv(kinds[op->kind].opcode);
     op->hedge.latency = &client->latency;
     op->hedge.count = COPIES - 1;
     op->hedge.copies = op->further;

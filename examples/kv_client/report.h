@@ -222,17 +222,17 @@ static inline void report_breaker(kv_report *report, size_t node)
 
 /* An operation has ended: `now` is when the application was told. */
 static inline void report_operation(kv_report *report, uint8_t row, uint8_t outcome,
-                                    const retry_operation *request, retry_time now)
+                                    const retry_operation *op, retry_time now)
 {
     report_row *in = &report->rows[row];
-    retry_ms elapsed = now - request->started;
+    retry_ms elapsed = now - op->started;
     in->begun++;
     in->outcomes[outcome]++;
-    in->first_try += outcome == DONE && request->retries == 0;
+    in->first_try += outcome == DONE && op->retries == 0;
     if (elapsed > in->longest)
         in->longest = elapsed;
-    if (elapsed > request->timeout && elapsed - request->timeout > report->overrun)
-        report->overrun = elapsed - request->timeout;
+    if (elapsed > op->timeout && elapsed - op->timeout > report->overrun)
+        report->overrun = elapsed - op->timeout;
 }
 
 /* ---- Printing ------------------------------------------------------------------------------ */

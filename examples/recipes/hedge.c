@@ -1,4 +1,4 @@
-/* hedge.c: a second copy of a late request, to another node, in a loop of libcurl's multi
+/* hedge.c: a second copy of a late attempt, to another node, in a loop of libcurl's multi
    interface. Sends COUNT times GET, one after another, and prints how each ended.
        cc -o hedge examples/recipes/hedge.c -lcurl
        ./hedge 1000 http://localhost:8001/ http://localhost:8002/ */
