@@ -26,7 +26,7 @@ static retry_action door_after(const retry_strategy *self, const retry_operation
                                const retry_failure *failure, retry_time now)
 {
     const door *this_door = (const door *)(const void *)self;
-    const enum visitor *visitor = request->context;
+    const enum visitor *visitor = op->context;
     if (*visitor == ROBOT)
         return retry_action_none(RETRY_CAUSE_REFUSED);
     if (*visitor == GUEST && retry_permitted(op, failure))

@@ -35,7 +35,7 @@ for name in succeeded failed "cancelled half-way"; do
     check "$name: the parts add up" parts "$name"
 done
 for text in "at first" "after 1 retry" "after 2 retries" "no reason to retry" "not idempotent" \
-    "retry budget exhausted" "strategy refuses" "with the request on the wire" \
+    "retry budget exhausted" "strategy refuses" "with an attempt on the wire" \
     "waiting for a retry"; do
     check "some: $text" shows "^  $text  *[1-9]"
 done
