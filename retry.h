@@ -91,6 +91,8 @@
       retry_stop(&op->retry, now_ms());                  // nobody waits for it any more
       retry_skip_wait(&op->retry, now_ms());             // the network is back: retry now
 
+   What RFC 0049 calls the retry orchestrator is retry_ended: its comment has the steps.
+
    A step's `what`, `verdict` and `cause` are uint8_t: RETRY_DO_x, RETRY_VERDICT_x, RETRY_CAUSE_x.
    - SEND: send the request. A copy is one sending of it: number 0, unless you hedge. It has
      step.timeout ms, which retry_next watches. If it cannot be sent, call retry_ended.
