@@ -20,7 +20,8 @@ DESTDIR =
 ALL =
 
 export CC BUILD
-export WERROR = -Werror
+# Warnings of gcc and clang are errors; what others warn of is not known.
+export WERROR := $(if $(shell $(CC) --version 2> /dev/null | grep -e 'Free Software Foundation' -e clang),-Werror)
 WARNINGS = -Wall -Wextra -Wpedantic -Wconversion -Wsign-conversion -Wshadow -Wcast-qual -Wundef \
 	$(WERROR)
 LANGUAGE = $(if $(findstring ++,$(STD)),-x c++) -std=$(STD)
@@ -127,12 +128,12 @@ THREADED = $(filter %threads %processes,$(TESTS)) # share gates by atomics
 HOSTED = $(THREADED) test_clock test_errmap_maps test_link # need an operating system
 APART = test_link test_masks test_misuse test_run_misuse # compile the implementation in a way of their own
 WITHOUT =
-# Without a jsmn.h there is errmap.h's part left out.
-JSMN := $(shell echo '\#include <jsmn.h>' | $(CC) -E -x c - > /dev/null 2>&1 && echo yes)
+HASH = \#
+JSMN := $(shell echo '$(HASH)include <jsmn.h>' | $(CC) -E -x c - > /dev/null 2>&1 && echo yes)
 # With any SUBJECT, too; half a second.
 ALWAYS = tests/compile/test_numbers.sh tests/compile/test_verified.sh
 SCRIPTS = $(addprefix tests/compile/test_,switches.sh cut.sh docs.sh snippets.sh) $(ALWAYS) \
-	tests/examples/test_small.sh $(if $(JSMN),tests/examples/test_errmap_dump.sh tests/examples/test_demo.sh)
+	$(addprefix tests/examples/test_,small.sh errmap_dump.sh demo.sh)
 # SUBJECT=aimd: the tests that have it in their names, and those that use retry_aimd* or retry_*_aimd*.
 ifneq ($(SUBJECT),)
 TESTS := $(basename $(notdir $(filter $(shell grep -l -i -E '(retry|errmap)_([a-z_]*_)?$(SUBJECT)' $(FILES)) \
@@ -141,20 +142,22 @@ SCRIPTS := $(ALWAYS) $(foreach script,$(filter-out $(ALWAYS),$(SCRIPTS)),$(if $(
 	$(SUBJECT),$(script)),$(script)))
 endif
 programs = $(addprefix $(BUILD)/,$(filter $(filter-out $(WITHOUT),$(TESTS)),$(basename $(notdir $(wildcard $(1))))))
-UNITS = $(foreach folder,$(if $(JSMN),errmap) core gates,$(folder): $(call programs,tests/$(folder)/test_*.c)) \
+UNITS = $(foreach folder,errmap core gates,$(folder): $(call programs,tests/$(folder)/test_*.c)) \
 	compile: $(if $(filter test_link,$(filter-out $(WITHOUT),$(TESTS))),$(BUILD)/test_link)
+# What `make test` runs, but for what needs errmap.h where there is no jsmn.h.
+ALL_RUNS = compile: $(filter tests/compile/%,$(SCRIPTS)) examples: $(filter tests/examples/%,$(SCRIPTS)) $(UNITS)
+LEFT_OUT = $(if $(JSMN),,$(filter $(BUILD)/test_errmap% %/test_errmap_dump.sh %/test_demo.sh,$(ALL_RUNS)))
+RUNS = $(filter-out $(LEFT_OUT),$(ALL_RUNS))
 
-test: ## 1 | 45 s | build and run the tests (SUBJECT=aimd: some)
+test: $(BUILD)/settings ## 1 | 45 s | build and run the tests (SUBJECT=aimd: some)
 	@sh tests/tools/deps.sh $(PACKAGES_$@) || true
 	@$(ALIVE) $(MAKE) --no-print-directory $(PARALLEL) run-tests
 
-run-tests: $(filter $(BUILD)/%,$(UNITS)) $(if $(filter %/test_small.sh,$(SCRIPTS)),$(addprefix $(BUILD)/,$(RUN)))
-run-tests: $(if $(filter %/test_errmap_dump.sh,$(SCRIPTS)),$(BUILD)/errmap_dump)
-run-tests: $(if $(filter %/test_demo.sh,$(SCRIPTS)),$(BUILD)/kv_client $(BUILD)/retry)
+run-tests: $(filter $(BUILD)/%,$(RUNS)) $(if $(filter %/test_small.sh,$(RUNS)),$(addprefix $(BUILD)/,$(RUN)))
+run-tests: $(if $(filter %/test_errmap_dump.sh,$(RUNS)),$(BUILD)/errmap_dump)
+run-tests: $(if $(filter %/test_demo.sh,$(RUNS)),$(BUILD)/kv_client $(BUILD)/retry)
 	$(if $(TESTS)$(findstring $(SUBJECT),$(SCRIPTS)),,@echo "no test is about $(SUBJECT)"; exit 1)
-	$(if $(JSMN),,@echo "left out, as there is no jsmn.h: what needs errmap.h")
-	@sh tests/tools/run.sh compile: $(filter tests/compile/%,$(SCRIPTS)) \
-		examples: $(filter tests/examples/%,$(SCRIPTS)) $(UNITS)
+	@WITHOUT_JSMN="$(notdir $(LEFT_OUT))" sh tests/tools/run.sh $(RUNS)
 
 redis: ## 3 | 15 s | hiredis; the server freezes and dies
 mqtt: ## 3 | 15 s | libmosquitto; the broker freezes and dies
@@ -398,7 +401,7 @@ $(BUILD):
 	@mkdir -p $@
 
 # Asked for only by what compiles errmap.h.
-jsmn:
+jsmn: $(BUILD)/settings
 	$(need)
 $(addprefix $(BUILD)/,$(filter test_errmap%,$(TESTS)) errmap_dump kv_client bench_errmap): | jsmn
 $(addprefix $(BUILD)/replay_errmap_,map packets answers): | jsmn
@@ -408,6 +411,8 @@ COMPILE = @$(CC) $(WARNINGS)
 # Changes when what is built would be built in another way, so that nothing stale passes a test.
 SETTINGS = $(CC) $(CXX) $(STD) $(OPT) $(DEFINES) $(WARNINGS)
 $(BUILD)/settings: FORCE | $(BUILD)
+	@echo '$(HASH)include <stdio.h>' | $(CC) -E -x c - > /dev/null || { echo "There is no C compiler ($(CC))." \
+		"Install one (Debian: apt install gcc libc6-dev), or name yours by CC=." >&2; exit 1; }
 	@echo '$(SETTINGS)' | cmp -s - $@ || echo '$(SETTINGS)' > $@
 FORCE:
 

@@ -7,7 +7,6 @@ warnings="-Wall -Wextra -Wpedantic -Wconversion -Wsign-conversion -Wshadow -Wcas
 unset MAKEFLAGS MAKELEVEL PREFIX
 
 cut() { awk -v parts="$1" -v prefix="$2" -v out="$3" -f tests/tools/cut.awk retry.h; } # PARTS PREFIX OUT
-there() { command -v "$1" > "$work/log"; }
 finds_none() { ! "$@"; } # COMMAND...
 at_most() { [ "$1" -le "$2" ] || { echo "$1, at most $2"; return 1; }; }
 compiles() # FILE FLAG...
@@ -153,7 +152,7 @@ while read -r part most_lines folder subjects more; do
     header=$work/own/${own}retry.h
     check "$part, own prefix" quiet make -s cut PARTS="$part" PREFIX="$own" OUT="$header"
     check "$part, own prefix: lines" at_most "$(wc -l < "$header")" "$most_lines"
-    check "$part, own prefix: columns" [ "$(wc -L < "$header")" -le 110 ]
+    check_with clang-format "$part, own prefix: columns" [ "$(wc -L < "$header")" -le 110 ]
     example "$header" "$own" > "$work/$part/example.c"
     check "$part: its examples" compiles "$work/$part/example.c"
     if [ "$part" = delay ]; then
@@ -171,22 +170,24 @@ done < "$work/parts"
 # ---- All of them in one file, in each language and beside retry.h -------------------------------------
 
 cat "$work/delay/unit.c" "$work/backoff/unit.c" > "$work/old.c"
-languages() # FILE NAME STANDARD...: with each compiler that is there
+standards() # COMPILER LANGUAGE FILE NAME STANDARD...
 {
-    file=$1
-    name=$2
-    shift 2
+    compiler=$1 language=$2 file=$3 name=$4
+    shift 4
+    there "$compiler" || { skip "there is no $compiler" "$name, $*"; return; }
     for std in "$@"; do
-        case $std in *++*) set -- c++ g++ clang++ ;; *) set -- c gcc clang ;; esac
-        for compiler in "$2" "$3"; do
-            # shellcheck disable=SC2086 # one word a flag
-            ! there "$compiler" ||
-                check "$name, $compiler $std" quiet $compiler -x "$1" -std=$std $warnings -fsyntax-only "$file"
-        done
+        # shellcheck disable=SC2086 # one word a flag
+        check "$name, $compiler $std" quiet $compiler -x $language -std=$std $warnings -fsyntax-only "$file"
     done
 }
-languages "$work/old.c" "delay, backoff" c89 gnu89 c++98
-languages "$work/all.c" "all parts" c99 c11 c17 c++11 c++14 c++17 c++20
+for compiler in gcc clang; do
+    standards $compiler c "$work/old.c" "delay, backoff" c89 gnu89
+    standards $compiler c "$work/all.c" "all parts" c99 c11 c17
+done
+for compiler in g++ clang++; do
+    standards $compiler c++ "$work/old.c" "delay, backoff" c++98
+    standards $compiler c++ "$work/all.c" "all parts" c++11 c++14 c++17 c++20
+done
 
 # shellcheck disable=SC2086 # one word a flag
 check "all parts: an object" quiet ${CC:-cc} -std=c99 $warnings -c "$work/all.c" -o "$work/all.o"
@@ -209,14 +210,12 @@ check "all parts beside retry.h run" "$work/main"
 # What the manual says of other flags (INSIDE A LIBRARY).
 everything="-Weverything -Wno-padded -Wno-unsafe-buffer-usage -Wno-unknown-warning-option -Werror"
 for clang in clang-19 clang; do
-    there $clang || continue
     # shellcheck disable=SC2086
-    check "all parts, $clang -Weverything" quiet $clang -std=c99 $everything -fsyntax-only "$work/all.c"
+    check_with $clang "all parts, $clang -Weverything" quiet $clang -std=c99 $everything -fsyntax-only "$work/all.c"
     # shellcheck disable=SC2086
-    check "delay, $clang -Weverything, C++" quiet $clang -x c++ $everything -fsyntax-only "$work/delay/unit.c"
+    check_with $clang "delay, $clang -Weverything, C++" quiet $clang -x c++ $everything -fsyntax-only "$work/delay/unit.c"
 done
-! there clang-tidy || check "all parts, clang-tidy" \
-    quiet clang-tidy --quiet --warnings-as-errors='*' "$work/all.c" -- -std=c99
+check_with clang-tidy "all parts, clang-tidy" quiet clang-tidy --quiet --warnings-as-errors='*' "$work/all.c" -- -std=c99
 
 # ---- Several parts, and functions ---------------------------------------------------------------------
 
@@ -249,19 +248,26 @@ check "... says why" grep -q 'Another cut has the prefix retry_' "$work/log"
 
 # ---- Programs that take a cut, in ten lines of their own at most ----------------------------------------
 
-adopts() # NAME PART PREFIX
+adopts() # NAME PART PREFIX LANGUAGE STANDARD
 {
     make -s cut PARTS="$2" PREFIX="$3" OUT="$work/$3retry.h" > "$work/log" || return
     lines=$(awk '/own: [*]/ { on = 1; next } /[*] end [*]/ { on = 0 } on' "tests/compile/adopt_$1.c" | wc -l)
     [ "$lines" -gt 0 ] && at_most "$lines" 10 || return
-    for language in "c -std=c99" "c++ -std=c++11"; do
-        # shellcheck disable=SC2086
-        makes "$work/adopt" ${CC:-cc} -x $language $warnings -I"$work" "tests/compile/adopt_$1.c" && "$work/adopt" || return
-    done
+    # shellcheck disable=SC2086
+    makes "$work/adopt" ${CC:-cc} -x $4 -std=$5 $warnings -I"$work" "tests/compile/adopt_$1.c" && "$work/adopt"
 }
-check "an updater" adopts updater delay upd_
-check "an exporter" adopts exporter backoff exp_
-check "a device" adopts device connection dev_
+adopted_in() # LANGUAGE STANDARD
+{
+    check "an updater, $1" adopts updater delay upd_ "$@"
+    check "an exporter, $1" adopts exporter backoff exp_ "$@"
+    check "a device, $1" adopts device connection dev_ "$@"
+}
+adopted_in c c99
+if ${CC:-cc} -x c++ -fsyntax-only /dev/null 2> "$work/log"; then
+    adopted_in c++ c++11
+else
+    skip "${CC:-cc} compiles no C++" "an updater, an exporter and a device in C++"
+fi
 
 # ---- What is given ------------------------------------------------------------------------------------
 
@@ -273,7 +279,7 @@ printf '#define SOME_LIBRARY_OF_OURS_RETRY_IMPLEMENTATION\n#include "%s"\n' "$he
 check "long names: compiles" compiles "$work/long.c"
 head -n 30 "$header" > "$work/head"
 check "long names: no folder" finds_none grep -q "$work" "$work/head"
-check "long names: columns" [ "$(wc -L < "$work/head")" -le 110 ]
+check_with clang-format "long names: columns" [ "$(wc -L < "$work/head")" -le 110 ]
 check "long names: the licence" grep -q -x '/[*] SPDX-License-Identifier: MIT' "$work/head"
 
 mkdir "$work/bin"

@@ -21,6 +21,18 @@ check() {
     fi
 }
 
+there() { command -v "$1" > /dev/null; }
+
+# skip WHY NAME: a check that cannot be made here
+skip() { echo "skipped, as $1: $2"; }
+
+# check_with TOOL NAME COMMAND...: a check that is skipped without the tool
+check_with() {
+    check_tool=$1
+    shift
+    if there "$check_tool"; then check "$@"; else skip "there is no $check_tool" "$1"; fi
+}
+
 quiet() { # COMMAND...: shows what it said only if it fails
     "$@" > "$work/log" 2>&1 || { tail -n 60 "$work/log"; false; }
 }

@@ -2,7 +2,8 @@
 # run.sh TITLE: TEST... [TITLE: TEST...]...: runs tests side by side, CORES of them at a time (default: all there
 # are). A test is a program, or a script with its arguments; its last line is "N passed, N failed". Each title
 # gets a line when the last of its tests has ended; what fails is shown whole. A test that ends without such a
-# line, has checked nothing, takes over 15 minutes, or whose exit status does not fit, has failed. The last line
+# line, has checked nothing, takes over 15 minutes, or whose exit status does not fit, has failed. Lines
+# "skipped, as WHY: CHECK" are gathered in a line for each WHY; WITHOUT_JSMN: tests that are skipped. The last line
 # is the sum.
 if [ "$1" = --one ]; then # TITLE NUMBER TEST
     # shellcheck disable=SC2086 # a word each
@@ -36,6 +37,17 @@ all()
 # sum FILE...: of lines "N passed, N failed"
 sum() { cat "$@" | awk '{ p += $1; f += $3 } END { printf "%d passed, %d failed\n", p, f; exit f || !p }'; }
 
+skipped()
+{
+    {
+        cat "$folder"/*.[0-9]*
+        for test in ${WITHOUT_JSMN:-}; do echo "skipped, as there is no jsmn.h: $test"; done
+    } | awk '/^skipped, as [^:]*: / {
+            why = substr($0, 1, index($0, ": ") - 1)
+            which[why] = which[why] (n[why]++ ? "; " : "") substr($0, length(why) + 3) }
+        END { for (why in n) print n[why], why ": " which[why] }' | sort -n
+}
+
 report()
 {
     while read -r status title number test; do
@@ -49,6 +61,7 @@ report()
         [ "$(wc -l < "$title.sums")" -lt "$(wc -l < "$title.tests")" ] ||
             printf '%-24s %s\n' "$(basename "$title")" "$(sum "$title.sums")"
     done
+    skipped
     sum "$folder"/*.sums
 }
 : > "$folder/none.sums"
