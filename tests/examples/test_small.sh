@@ -13,7 +13,7 @@ folder=${1:-${BUILD:-build}}
 
 run quickstart
 check "quickstart: three attempts" test "$(count quickstart '^waited [0-9]* ms, has [0-9]* ms')" -eq 3
-check "quickstart: the first has all the time" shows quickstart '^waited 0 ms, has 5000 ms: 503$'
+check "quickstart: the first does not wait" shows quickstart '^waited 0 ms, has [0-9]* ms: 503$'
 check "quickstart: the third works" shows quickstart '^SUCCESS (done), retries: 2$'
 run custom_strategy
 check "custom_strategy: a robot is refused" sh -c "sed -n '/^robot/,/^guest/p' '$work/custom_strategy' |
