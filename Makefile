@@ -70,6 +70,7 @@ PACKAGES_prove = libjsmn-dev frama-c-base why3 z3 cvc4
 PACKAGES_symbols = libjsmn-dev g++ clang-14 clang-19 gcc-arm-none-eabi picolibc-arm-none-eabi
 PACKAGES_matrix = libjsmn-dev gcc-12-multilib g++-12-multilib gcc-11 g++-11 clang-13 clang-14 clang-19 tcc
 PACKAGES_windows = libjsmn-dev $(PACKAGES_windows-64) clang-19
+PACKAGES_bare = debootstrap
 PACKAGES_cross = libjsmn-dev $(foreach target,$(TARGETS),$(PACKAGES_$(target)))
 PACKAGES_cortex-m0 = $(PACKAGES_firmware)
 PACKAGES_cortex-m3 = $(PACKAGES_firmware)
@@ -88,7 +89,7 @@ RUN = quickstart custom_strategy outage
 SERVED = redis mqtt lwip
 RECIPES = http transaction reconnect nodes hedge rate fleet shared loop delay
 
-VERIFY = matrix symbols windows cross coverage prove stress lint fuzz
+VERIFY = matrix symbols bare windows cross coverage prove stress lint fuzz
 
 .PHONY: FORCE help $(RUN) demo test run-tests $(SERVED) recipes http guarded async frozen storm page together peers \
 	metrics firmware freertos idf arduino arduino-zip install install-retry cut check units test-examples run-examples \
@@ -359,6 +360,10 @@ matrix: ## 5 | 20 min | every compiler, standard and option
 symbols: ## 5 | 2 min | symbols that the headers define and call
 	$(need)
 	@$(ALIVE) sh tests/verify/symbols.sh
+
+bare: ## 5 | 5 min | a new Debian with gcc and make: make test
+	$(need)
+	@$(ALIVE) sh tests/verify/bare.sh
 
 windows: ## 5 | 10 min | the test programs on Windows, by wine
 	$(need)
