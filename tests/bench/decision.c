@@ -1,6 +1,7 @@
-/* What a decision costs: bench_decision KIND REQUESTS FAILURES runs that many requests of so many
-   failures each. The difference between two runs is the work alone, the loop around it included;
-   count it with callgrind, or with QEMU's log of what it executes.
+/* What a failed attempt costs: bench_decision KIND OPERATIONS FAILURES runs that many operations of
+   so many failures each, which are retried at once. The difference between two runs is the work
+   alone, the loop around it included; count it with callgrind, or with QEMU's log of what it
+   executes.
 
    retry    best effort, full jitter, a deadline, the built-in generator
    budget   the same, paid for by a shared budget
@@ -8,7 +9,6 @@
    shift    by hand: min(cap, base << n), jitter by multiply and shift
    pow      by hand: pow() and rand(), as in most loops that one finds */
 #include "../../retry.h"
-#include "../support/door.h"
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,40 +16,41 @@
 
 static volatile uint32_t sink; /* keeps the results from being optimised away */
 
-static void decide(const retry_client *client, unsigned long requests, uint32_t failures)
+static void operate(const retry_client *client, unsigned long operations, uint32_t failures)
 {
     static volatile retry_reason hidden = RETRY_REASON_SERVICE_RESPONSE_CODE_INDICATED;
-    retry_operation request;
+    retry_operation op;
     unsigned long i;
     uint32_t n;
-    memset(&request, 0, sizeof request);
-    request.client = client;
-    request.timeout = 60000;
-    request.idempotent = true;
-    for (i = 0; i < requests; i++) {
+    memset(&op, 0, sizeof op);
+    op.client = client;
+    op.timeout = 60000;
+    op.idempotent = true;
+    for (i = 0; i < operations; i++) {
         retry_time now = (retry_time)i;
-        retry_begin(&request, now);
+        retry_start(&op, NULL, now);
         for (n = failures; n != 0; n--) {
-            decided decision;
             retry_failure failure;
             memset(&failure, 0, sizeof failure);
             failure.reason = hidden;
-            decision = retry_orchestrate(&request, &failure, now);
-            now += decision.delay;
-            sink = decision.delay;
+            sink = retry_next(&op, now).delay;
+            retry_ended(&op, 0, &failure, now);
+            now += op.delay;
+            sink = op.delay;
         }
-        retry_succeed(&request, now);
+        sink = retry_next(&op, now).delay;
+        retry_ended(&op, 0, NULL, now);
     }
 }
 
-static void run_retry(unsigned long requests, uint32_t failures)
+static void run_retry(unsigned long operations, uint32_t failures)
 {
     retry_client client;
     memset(&client, 0, sizeof client);
-    decide(&client, requests, failures);
+    operate(&client, operations, failures);
 }
 
-static void run_budget(unsigned long requests, uint32_t failures)
+static void run_budget(unsigned long operations, uint32_t failures)
 {
     static const retry_budget_options options = {500000, 1000, 0,     0,     12000, 0,
                                                  0,      0,    false, false, 0,     0};
@@ -58,25 +59,25 @@ static void run_budget(unsigned long requests, uint32_t failures)
     memset(&client, 0, sizeof client);
     retry_budget_init(&budget, &options, 0);
     client.budget = &budget;
-    decide(&client, requests, failures);
+    operate(&client, operations, failures);
 }
 
-static void run_policy(unsigned long requests, uint32_t failures)
+static void run_policy(unsigned long operations, uint32_t failures)
 {
     retry_policy policy = RETRY_POLICY_BEST_EFFORT;
     retry_client client;
     memset(&client, 0, sizeof client);
     client.strategy = &policy.base;
-    decide(&client, requests, failures);
+    operate(&client, operations, failures);
 }
 
 static uint32_t state = 1;
 
-static void run_shift(unsigned long requests, uint32_t failures)
+static void run_shift(unsigned long operations, uint32_t failures)
 {
     unsigned long i;
     uint32_t n;
-    for (i = 0; i < requests; i++) {
+    for (i = 0; i < operations; i++) {
         uint64_t now = i;
         for (n = 0; n < failures; n++) {
             uint32_t delay = n < 9 ? 1u << n : 500;
@@ -91,11 +92,11 @@ static void run_shift(unsigned long requests, uint32_t failures)
     }
 }
 
-static void run_pow(unsigned long requests, uint32_t failures)
+static void run_pow(unsigned long operations, uint32_t failures)
 {
     unsigned long i;
     uint32_t n;
-    for (i = 0; i < requests; i++) {
+    for (i = 0; i < operations; i++) {
         double now = (double)i;
         for (n = 0; n < failures; n++) {
             double delay = fmin(500.0, pow(2.0, n));
@@ -112,7 +113,7 @@ int main(int argc, char **argv)
 {
     static const struct {
         const char *name;
-        void (*run)(unsigned long requests, uint32_t failures);
+        void (*run)(unsigned long operations, uint32_t failures);
     } kinds[] = {{"retry", run_retry},
                  {"budget", run_budget},
                  {"policy", run_policy},
@@ -126,6 +127,6 @@ int main(int argc, char **argv)
         kinds[i].run(strtoul(argv[2], NULL, 10), (uint32_t)strtoul(argv[3], NULL, 10));
         return 0;
     }
-    fprintf(stderr, "usage: bench_decision KIND REQUESTS FAILURES\n");
+    fprintf(stderr, "usage: bench_decision KIND OPERATIONS FAILURES\n");
     return 2;
 }

@@ -54,9 +54,7 @@ bytes() { awk -v name="$1" -v column="$2" '$1 == name { print $column }' "$work/
 # ---- make size, make bench ------------------------------------------------------------------
 
 delay="a delay (retry_delay)"
-decision="a decision (begin, orchestrate, succeed, best effort)"
-costs "a decision alone" "$(printed size "$decision")" "$(bytes retry_operation 3)" \
-    "$(near bench "best effort, deadline")"
+client="a service and an operation"
 cell examples/README.md "a delay alone (\`retry_delay\`)" 2 "$(printed size "$delay")"
 cell examples/README.md "all of retry.h" 2 "$(printed size "all of retry.h")"
 says examples/README.md "operation takes " "$(bytes retry_operation 2)" " bytes"
@@ -65,7 +63,8 @@ says examples/README.md "a delay by hand takes " \
 says retry.h "a delay alone takes about " "$(kib "$delay" 1)" " KiB"
 says retry.h "a delay of a constant backoff takes " \
     "$(printed firmware "the same of a constant backoff (RETRY_STATIC)")" " bytes"
-says retry.h "a decision with best effort about " "$(kib "$decision" 1)" ","
+says retry.h "an operation about " "$(kib "an operation" 1)" ","
+says retry.h "one with a service about " "$(kib "$client" 1)" ","
 says retry.h "all of this file about " "$(kib "all of retry.h" 0)" "."
 says retry.h "An operation takes " "$(bytes retry_operation 2)" " bytes of RAM"
 says errmap.h "Parsing and finding take " "$(kib "parse an error map and find in it" 1)" " KiB"
@@ -109,13 +108,13 @@ says retry.h "instructions, and " "$(adds operation "a service, event loop, hedg
     " more for a copy" 5
 
 operation=$(bytes retry_operation 3)
-client=$(printed size "a service and an operation")
+flash=$(printed size "$client")
 costs "an operation" "$(printed size "an operation")" "$operation" "$(near operation "nothing is shared")"
 costs "an operation with a budget" "$(printed size "an operation, budget")" \
     $((operation + $(bytes retry_budget 3))) "$(near operation "a budget")"
-costs "**an operation with a service**" "$client" $((operation + $(bytes retry_service 3))) "$(near operation "$service")"
+costs "**an operation with a service**" "$flash" $((operation + $(bytes retry_service 3))) "$(near operation "$service")"
 says examples/README.md "one retry and a service it takes " "$(near operation "one retry, a service")" "," 1
-says README.md "below, takes " "$client" " bytes of flash"
+says README.md "below, takes " "$flash" " bytes of flash"
 says README.md "bytes of flash on a Cortex-M0, " "$operation" " bytes of RAM"
 says README.md "operation, and " "$(near operation "$service")" " instructions" 1
 

@@ -1,11 +1,8 @@
 #!/bin/sh
-# What the headers cost on Cortex-M0: bytes of flash at gcc -Os, unused sections
-# dropped, the compiler's helpers included; bytes of RAM for each struct; lines of source. A limit leaves a hundredth:
-# it catches what grows, and lets a fix pass. With STRICT=1
-# it fails if a limit is passed.
-dir=$(mktemp -d) || exit 1
-trap 'rm -rf "$dir"' EXIT
-bad=0
+# What the headers cost on Cortex-M0: bytes of flash at gcc -Os, unused sections dropped, the compiler's
+# helpers included; bytes of RAM for each struct. A limit leaves a hundredth: it catches what grows, and
+# lets a fix pass. With STRICT=1 it fails if a limit is passed.
+. "$(dirname "$0")/../support/limits.sh"
 mkdir "$dir/include"
 ln -s /usr/include/jsmn.h "$dir/include/jsmn.h"
 cc="arm-none-eabi-gcc --specs=picolibc.specs -mcpu=cortex-m0 -mthumb -Os
@@ -22,6 +19,12 @@ functions() # OBJECT: all that it exports
     arm-none-eabi-nm -g --defined-only "$1" | awk '{ print $3 }'
 }
 
+size_of() # FILE: sets flash and ram
+{
+    arm-none-eabi-size "$1" | awk 'NR == 2 { print $1, $2 + $3 }' > "$dir/size"
+    read -r flash ram < "$dir/size" || exit 1
+}
+
 base=none # the text of what stands above, to which those that follow add
 flash() # LIMIT TEXT FUNCTION...: links what these functions of $object need, and nothing else
 {
@@ -33,56 +36,47 @@ flash() # LIMIT TEXT FUNCTION...: links what these functions of $object need, an
     # shellcheck disable=SC2086 # one word a flag
     $cc -nostartfiles -T "$dir/flash.ld" -Wl,--gc-sections,--unresolved-symbols=ignore-all \
         -Wl,-e,"$1" $roots "$dir/$object.o" -o "$dir/x.elf" || exit 1
-    than=$(sed -n "s/^  $base  *\([0-9]*\) .*/\1/p" "$dir/flash")
-    arm-none-eabi-size "$dir/x.elf" | awk -v limit="$limit" -v text="$text" -v than="$than" '
-        NR == 2 { printf "  %-52s %6d %7d %4d", text, $1, limit, $2 + $3
-            print than == "" ? "" : sprintf("%6d", $1 - than)
-            within = $1 && $1 <= limit }
-        END { exit !within }' > "$dir/row" || bad=1
-    cat "$dir/row" && cat "$dir/row" >> "$dir/flash"
+    size_of "$dir/x.elf"
+    than=$(awk -F '|' -v base="$base" '$1 == base { print $2 }' "$measured")
+    adds=${than:+$((flash - than))}
+    printf "  %-52s %6d %7d %4d%s\n" "$text" "$flash" "$limit" "$ram" "${adds:+$(printf '%6d' "$adds")}"
+    echo "$text|$flash|$limit" >> "$measured"
     arm-none-eabi-nm "$dir/x.elf" > "$dir/symbols" || exit 1
-    if grep -E '_(u|s)?(i|l)?div(mod)?|aeabi_(f|d)' "$dir/symbols"; then
-        echo "  (divides, or uses floating point)"
-        bad=1
-    fi
+    for function in $(grep -o -E '[^ ]*(_(u|s)?(i|l)?div(mod)?|aeabi_(f|d)).*' "$dir/symbols"); do
+        echo "$text, calls of $function, which divides or uses floating point|1|0" >> "$measured"
+    done
 }
 
-: > "$dir/flash"
+: > "$measured"
 echo "Cortex-M0, bytes                                        flash at most  RAM  adds"
 object=retry
-flash 170 "a delay (retry_delay)" retry_delay
-flash 692 "a delay of any curve (retry_backoff_delay)" retry_backoff_delay
-decision="retry_start retry_next retry_ended
-    retry_best_effort"
-# shellcheck disable=SC2086 # one word a function
-{
-    flash 1790 "a decision (begin, orchestrate, succeed, best effort)" $decision
-    flash 3650 "retry_run" retry_run
-}
 operation="retry_start retry_next retry_ended retry_stop retry_best_effort"
 recommended="$operation retry_budget_init retry_gates_aimd"
 service="$operation retry_service_init"
 breaker="retry_breaker_ask retry_breaker_report retry_breaker_release
     retry_breaker_reset retry_breaker_state retry_classify_permit"
+flash 170 "a delay (retry_delay)" retry_delay
+flash 610 "a delay of any curve (retry_backoff_delay)" retry_backoff_delay
+flash 3480 "retry_run" retry_run
 # shellcheck disable=SC2086 # one word a function
 {
-    flash 3630 "an operation" $operation
-    flash 4760 "an operation, budget" $operation retry_budget_init
+    flash 3420 "an operation" $operation
+    flash 4280 "an operation, budget" $operation retry_budget_init
     base="an operation, budget"
-    flash 6500 "an operation, budget and AIMD limit" $recommended
+    flash 6000 "an operation, budget and AIMD limit" $recommended
     base="an operation, budget and AIMD limit"
-    flash 7190 "the same with several nodes" $recommended retry_client_nodes
-    flash 8150 "the same with a hedge and latency" $recommended retry_hedge_copies retry_gates_latency
-    flash 7600 "a service and an operation" $service
+    flash 6690 "the same with several nodes" $recommended retry_client_nodes
+    flash 7600 "the same with a hedge and latency" $recommended retry_hedge_copies retry_gates_latency
+    flash 7100 "a service and an operation" $service
     base="a service and an operation"
-    flash 9090 "a service, circuit breaker" $service retry_gates_breaker
-    flash 8170 "a service, client-side throttle" $service retry_gates_throttle
-    flash 8840 "a service, rate" $service retry_gates_rate
-    flash 8190 "a service, latency" $service retry_gates_latency
-    flash 8730 "a service, hedge" $service retry_hedge_copies
+    flash 8590 "a service, circuit breaker" $service retry_gates_breaker
+    flash 7660 "a service, client-side throttle" $service retry_gates_throttle
+    flash 8340 "a service, rate" $service retry_gates_rate
+    flash 7680 "a service, latency" $service retry_gates_latency
+    flash 8180 "a service, hedge" $service retry_hedge_copies
     base=none
     flash 1890 "circuit breaker by hand" $breaker
-    flash 1540 "scope, with its budget" retry_scope_client
+    flash 1210 "scope, with its budget" retry_scope_client
     flash 4340 "policy from a text, with the strategy" retry_parse_policy
     flash 5510 "policy and budget from a text" retry_parse_policy retry_parse_budget
 }
@@ -98,11 +92,11 @@ cut() # LIMIT PART [CALLER]: what `make cut` writes of it, all of it, without th
     awk -v parts="$2" -v prefix=retry_ -v out="$dir/cut.h" -f tests/tools/cut.awk retry.h || exit 1
     printf '#define RETRY_IMPLEMENTATION\n#include "cut.h"\n%s\n' "${3:-}" > "$dir/cut.c"
     $cc -c "$dir/cut.c" -o "$dir/masks.o" && $cc -DRETRY_NO_ATOMICS -c "$dir/cut.c" -o "$dir/cut.o" || exit 1
-    arm-none-eabi-size "$dir/masks.o" "$dir/cut.o" | awk -v limit="$1" -v text="$2" '
-        NR == 2 { masks = $1 }
-        NR == 3 { printf "  %-52s %6d %8d %5d\n", text ", " masks " with interrupts masked", $1, limit, $2 + $3
-            within = $1 && $1 <= limit }
-        END { exit !within }' || bad=1
+    size_of "$dir/masks.o"
+    text="$2, $flash with interrupts masked"
+    size_of "$dir/cut.o"
+    printf "  %-52s %6d %8d %5d\n" "$text" "$flash" "$1" "$ram"
+    echo "$2 alone|$flash|$1" >> "$measured"
 }
 echo
 echo "A part alone (make cut), for one thread, no helpers     flash  at most   RAM"
@@ -121,26 +115,17 @@ structs="retry_failure retry_operation retry_copy retry_service retry_gates retr
     for struct in $structs; do echo "char size_of_${struct}[sizeof($struct)];"; done
 } > "$dir/structs.c"
 $cc -c "$dir/structs.c" -o "$dir/m0.o" && ${CC:-cc} -I. -c "$dir/structs.c" -o "$dir/host.o" || exit 1
+sizeof() # OBJECT STRUCT
+{
+    printf '%d' "0x$(nm -S "$dir/$1.o" | awk -v name="size_of_$2" '$4 == name { print $2 }')"
+}
 echo
 echo "sizeof, bytes                                       Cortex-M0     host"
 for struct in $structs; do
-    for object in m0 host; do
-        arm-none-eabi-nm -S "$dir/$object.o" 2> /dev/null || nm -S "$dir/$object.o"
-    done | awk -v name="$struct" '$4 == "size_of_" name { size[++n] = $2 }
-        END { printf "  %-52s %7d %8d\n", name, hex(size[1]), hex(size[2]) }
-        function hex(s,  i, x) { for (i = 1; i <= length(s); i++)
-            x = 16 * x + index("0123456789abcdef", substr(s, i, 1)) - 1; return x }'
+    printf "  %-52s %7d %8d\n" "$struct" "$(sizeof m0 "$struct")" "$(sizeof host "$struct")"
 done
-
-lines() # HEADER LIMIT: all that follow its opening comment
 {
-    awk -v limit="$2" -v text="$1, without the manual" '
-        /^#ifndef [A-Z]*_H$/ { behind = 1 }
-        { lines += behind }
-        END { printf "  %-52s %6d %8d\n", text, lines, limit; exit !(lines && lines <= limit) }' "$1" || bad=1
-}
-echo
-echo "Lines of source                                         lines  at most"
-lines retry.h 5850
-lines errmap.h 2150
-[ -z "${STRICT:-}" ] || exit $bad
+    echo "sizeof(retry_operation), Cortex-M0|$(sizeof m0 retry_operation)|112"
+    echo "sizeof(retry_operation), host|$(sizeof host retry_operation)|144"
+} >> "$measured"
+limits_hold

@@ -4,9 +4,7 @@
 # that nobody calls by name, and so does one that this function makes in turn. Usage: size_firmware.sh,
 # from the top folder. BACKOFF_ALGORITHM= is a folder with the sources of that library (120 bytes of
 # flash in 1.4.1), for the same loop. With STRICT=1 it fails if a limit is passed.
-dir=$(mktemp -d) || exit 1
-trap 'rm -rf "$dir"' EXIT
-bad=0
+. "$(dirname "$0")/../support/limits.sh"
 cc="arm-none-eabi-gcc --specs=picolibc.specs -mcpu=cortex-m3 -mthumb -Os -std=c99
     -ffunction-sections -fdata-sections -fcallgraph-info=su -I."
 echo 'SECTIONS { .text : { *(.text*) *(.rodata*) } .data : { *(.data*) }
@@ -63,10 +61,10 @@ row() # LIMIT TEXT FILE...: a program whose function work() does it all
     $cc -nostartfiles -T "$dir/flash.ld" -Wl,--gc-sections,-e,work,-u,work,--unresolved-symbols=ignore-all \
         "$dir"/*.o -o "$dir/x.elf" || exit 1
     deep=$(stack "$dir"/*.ci)
-    arm-none-eabi-size "$dir/x.elf" | awk -v limit="$limit" -v text="$text" -v deep="$deep" '
+    arm-none-eabi-size "$dir/x.elf" | awk -v limit="$limit" -v text="$text" -v deep="$deep" \
+        -v measured="$measured" '
         NR == 2 { printf "  %-46s %6d %8d %6d %6d\n", text, $1, limit, $2 + $3, deep
-            within = $1 && $1 <= limit && deep != "" }
-        END { exit !within }' || bad=1
+            print text "|" (deep != "" ? $1 : "") "|" limit >> measured }'
     rm -f "$dir"/*.o
 }
 
@@ -85,7 +83,7 @@ full_jitter='static const retry_backoff backoff = {.jitter = RETRY_JITTER_FULL, 
     uint32_t work(uint32_t n, uint32_t x) { return retry_backoff_delay(&backoff, n, 0, x); }'
 printf '%s\n' "$head" "$full_jitter" > "$dir/delay.c"
 printf '%s\n' "$static" "$full_jitter" > "$dir/static.c"
-row 650 "a delay, full jitter, random bits of your own" delay.c
+row 545 "a delay, full jitter, random bits of your own" delay.c
 row 62 "the same of a constant backoff (RETRY_STATIC)" static.c
 cat > "$dir/hand.c" << 'END'
 #include <stdint.h>
@@ -149,5 +147,5 @@ uint32_t work(uint32_t n, uint32_t now)
     return step.delay;
 }
 END
-row 8130 "an operation of the recommended client" operation.c
-[ -z "${STRICT:-}" ] || exit $bad
+row 7470 "an operation of the recommended client" operation.c
+limits_hold
