@@ -131,8 +131,8 @@ APART = test_link test_masks test_misuse test_run_misuse # compile the implement
 WITHOUT =
 HASH = \#
 JSMN := $(shell echo '$(HASH)include <jsmn.h>' | $(CC) -E -x c - > /dev/null 2>&1 && echo yes)
-# With any SUBJECT, too; half a second.
-ALWAYS = tests/compile/test_numbers.sh tests/compile/test_verified.sh
+# With any SUBJECT, too; a second.
+ALWAYS = $(addprefix tests/compile/test_,functions.sh numbers.sh verified.sh)
 SCRIPTS = $(addprefix tests/compile/test_,switches.sh cut.sh docs.sh snippets.sh) $(ALWAYS) \
 	$(addprefix tests/examples/test_,small.sh errmap_dump.sh demo.sh)
 # SUBJECT=aimd: the tests that have it in their names, and those that use retry_aimd* or retry_*_aimd*.

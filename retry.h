@@ -373,7 +373,7 @@
    idempotent operations get copies. Use a budget: when a server is slow because it is overloaded,
    the budget stops the copies. Costs: about 5 % more attempts, each at the price of a retry after a
    time-out, unless it was never sent: half of what successes put into the budget. Also 48 bytes and
-   24 for each copy; about 298 instructions, and 1,113 more for a copy.
+   32 for each copy; about 298 instructions, and 1,113 more for a copy.
 
       static retry_copy copies[1];           // one further copy, of one operation
       static retry_hedge hedge;              // one for each operation

@@ -594,6 +594,20 @@ static void print_rate(void)
     printf(MANUAL "that waits as long is refused, up to 2^20 (default: 0: %u)\n", waits);
 }
 
+/* The bytes of the manual are those of a 64-bit machine. */
+static void print_sizes(void)
+{
+    if (sizeof(void *) != 8)
+        return;
+    printf(MANUAL "node is well again; %u bytes;\n", (unsigned)sizeof(retry_breaker));
+    printf(MANUAL "over the limit are PACED; %u bytes;\n", (unsigned)sizeof(retry_aimd));
+    printf(MANUAL "would be accepted; %u bytes;\n", (unsigned)sizeof(retry_throttle));
+    printf(MANUAL "fail at once; %u bytes;\n", (unsigned)sizeof(retry_rate));
+    printf(MANUAL "Not for reports. Costs: %u bytes;\n", (unsigned)sizeof(retry_latency));
+    printf(MANUAL "Also %u bytes and %u for each copy;\n", (unsigned)sizeof(retry_hedge),
+           (unsigned)sizeof(retry_copy));
+}
+
 static void print_gates(void)
 {
     unsigned holds, longer, n;
@@ -638,5 +652,6 @@ int main(void)
     print_policies();
     print_service();
     print_gates();
+    print_sizes();
     return 0;
 }

@@ -81,12 +81,11 @@ says errmap.h "Parsing takes at most " \
     "$(awk '/^Stack of errmap_parse/ { print int(($4 + 1023) / 1024) }' "$work/errmap")" " KB of stack"
 says errmap.h "An entry takes " "$(bytes errmap_entry 3)" " bytes of RAM"
 
-# gate NAME STRUCT SIZE-ROW BENCH-ROW WORDS: what it adds to an operation, and its bytes of RAM. What the manual
-# says of them stands behind the words, the instructions rounded.
+# gate NAME STRUCT SIZE-ROW BENCH-ROW WORDS: what it adds to an operation, and its bytes of RAM. In the manual
+# the bytes, which numbers.c measures, and the instructions, rounded, stand behind the words.
 gate()
 {
     [ -z "$1" ] || costs "more for a $1" "$(adds size "$3")" "$(bytes "retry_$2" 3)" "$(adds operation "$4")"
-    says retry.h "$5 " "$(bytes "retry_$2" 3)" " bytes; about"
     says retry.h "$5 $(bytes "retry_$2" 3) bytes; about " "$(adds operation "$4")" " instructions" 5
 }
 limit="an operation, budget and AIMD limit"
@@ -101,7 +100,6 @@ says retry.h "instructions, and " "$(adds operation "a service, rate under a lim
 gate latency latency "a service, latency" "a service, latency" "Not for reports. Costs:"
 costs "more for hedging, no copy sent" "$(adds size "a service, hedge")" \
     $(($(bytes retry_hedge 3) + $(bytes retry_copy 3))) "$(adds operation "a service, event loop, hedge sends no copy")"
-says retry.h "$(bytes retry_hedge 3) bytes and " "$(bytes retry_copy 3)" " for each copy"
 says retry.h "for each copy; about " "$(adds operation "a service, event loop, hedge sends no copy")" \
     " instructions" 5
 says retry.h "instructions, and " "$(adds operation "a service, event loop, hedge sends a copy")" \

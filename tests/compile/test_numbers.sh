@@ -17,4 +17,11 @@ check "some numbers" found
 while IFS=$tab read -r file words; do
     check "$file has to say: $words" says "$file" "$words"
 done < "$work/found"
+
+# What a gate of the manual takes: "... 48 bytes; about ..."
+grep -o '[^ ]* [0-9]* bytes;' "$work/retry.h" > "$work/sizes"
+check "sizes" test -s "$work/sizes"
+while read -r words; do
+    check "numbers.c has to measure: $words" grep -q -F -e "$words" "$work/found"
+done < "$work/sizes"
 finish
