@@ -754,6 +754,29 @@ static void test_no_time_to_wait(void)
     CHECK_EQUAL(1, CHECK_WAIT(PACED, retry_next(&one, START)).delay);
 }
 
+/* Whether a wait is worth it, the node tells that lets it wait. That one never answered: less than
+   an eighth of the timeout is too little. The other, which is asked before or after it, answers in
+   1 ms. */
+static void test_whose_time_counts(void)
+{
+    uint32_t fast;
+    for (fast = 0; fast < 2; fast++) {
+        check_row("node %lu answers fast", (unsigned long)fast);
+        set_up(2);
+        client.cut_after = 0;
+        op = start_of(&alone[fast], UINT32_MAX, START);
+        CHECK_SEND(retry_next(&op, START));
+        retry_ended(&op, 0, NULL, AT(1));
+        occupy(0);
+        occupy(1);
+        isolate(fast);
+        prepare(1 - fast, FULL);
+        op = start_of(&client, 800, START);
+        CHECK_EQUAL(1, CHECK_WAIT(PACED, retry_next(&op, AT(699))).delay);
+        CHECK_END(EXPIRE, DEADLINE, retry_next(&op, AT(700)));
+    }
+}
+
 /* ---- what a node keeps --------------------------------------------------------------------- */
 
 /* A node that makes wait keeps no turn; the only one of a client does. */
@@ -1306,6 +1329,7 @@ int main(void)
     RUN(test_first_answer);
     RUN(test_answer_of_the_last);
     RUN(test_no_time_to_wait);
+    RUN(test_whose_time_counts);
     RUN(test_no_turn_is_kept);
     RUN(test_no_probe_is_kept);
     RUN(test_throttle_draws_once);
