@@ -516,9 +516,9 @@
    No heap, no floating point at run time, no division, no clock and no lock of its own. Compile
    with -ffunction-sections -fdata-sections and link with -Wl,--gc-sections: unused functions go. On
    a Cortex-M0 (`make size`) a delay alone takes about 0.2 KiB of flash, an operation about 3.3, one
-   with a service about 6.9, and all of this file about 22. An operation takes 112 bytes of RAM. With
-   RETRY_STATIC the compiler leaves out more: on a Cortex-M3 a delay of a constant backoff takes 60
-   bytes. Call retry_seed() with the device's id. Before the first connection wait for
+   with a service about 6.9, and all of this file about 22. An operation takes 112 bytes of RAM.
+   With RETRY_STATIC the compiler leaves out more: on a Cortex-M3 a delay of a constant backoff
+   takes 60 bytes. Call retry_seed() with the device's id. Before the first connection wait for
    retry_phase(&id, sizeof id, 30000) ms, or a fleet that lost power together returns together; so
    with periodic work.
 
@@ -5019,6 +5019,16 @@ static bool retry__place(retry_gates *gates, uint32_t limit)
     return true;
 }
 
+/* Gives the place back. There may be none: of an operation that was copied in flight, the copy's
+   end gave it back, and of gates that were zeroed meanwhile the place is gone. */
+RETRY__ONCE void retry__give_place(retry_gates *gates)
+{
+    bool held = retry__fetch_add(&gates->in_flight, UINT32_MAX) != 0;
+    RETRY_ASSERT(held && "in_flight: retry_operation copied, or gates zeroed, in flight");
+    if (!held)
+        retry__fetch_add(&gates->in_flight, 1);
+}
+
 static void retry__tell_gate(const retry__gate *gate, const struct retry__attempt *attempt)
 {
     if (gate->retry__self)
@@ -5033,7 +5043,7 @@ RETRY__COLD void retry__gates_refused(const struct retry__attempt *attempt,
     for (; gate != refuses; gate++)
         retry__tell_gate(gate, attempt);
     if (refuses > limit && limit->retry__self)
-        retry__fetch_add(&attempt->gates->in_flight, UINT32_MAX); /* one less */
+        retry__give_place(attempt->gates);
 }
 
 /* Asks the gates in turn. */
@@ -5087,9 +5097,10 @@ static uint8_t retry__gates_drive(struct retry__attempt *attempt, uint8_t what)
         retry__tell_gate(gate + RETRY__RATE, attempt);
     } else {
         retry__pace_ended(attempt);
-        for (; gate != end; gate++)
+        do {
             retry__tell_gate(gate, attempt);
-        retry__fetch_add(&attempt->gates->in_flight, UINT32_MAX); /* one less */
+        } while (++gate != end);
+        retry__give_place(attempt->gates);
     }
     return RETRY_CAUSE_NONE;
 }
