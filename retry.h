@@ -2357,12 +2357,6 @@ RETRY_API bool retry_permitted(const retry_operation *op, const retry_failure *f
     return op && failure && retry__permits(op, retry__failure_traits(failure));
 }
 
-static uint8_t retry__misuse(void)
-{
-    RETRY_ASSERT(false && "a NULL argument, or what was not begun");
-    return RETRY_CAUSE_MISUSE;
-}
-
 /* How far a policy's curve is: it begins anew with a pushback. */
 static uint32_t retry__position(const retry_operation *op)
 {
@@ -2388,8 +2382,9 @@ static retry_action retry__best_effort_after(const retry_strategy *self, const r
                                              const retry_failure *failure, retry_time now)
 {
     (void)self, (void)now;
+    RETRY_ASSERT(op && failure && "retry_strategy.retry_after: a NULL argument");
     if (!op || !failure)
-        return retry_action_none(retry__misuse());
+        return retry_action_none(RETRY_CAUSE_MISUSE);
     return retry__best_effort(op, failure, retry__failure_traits(failure));
 }
 
@@ -2528,8 +2523,9 @@ RETRY_API retry_action retry_policy_after(const retry_strategy *self, const retr
                                           const retry_failure *failure, retry_time now)
 {
     (void)now;
+    RETRY_ASSERT(self && op && failure && "retry_strategy.retry_after: a NULL argument");
     if (!self || !op || !failure)
-        return retry_action_none(retry__misuse());
+        return retry_action_none(RETRY_CAUSE_MISUSE);
     return retry__policy(self, op, failure, retry__failure_traits(failure));
 }
 
@@ -2654,8 +2650,9 @@ static retry_action retry__ask_strategy(const retry_operation *op, uint32_t trai
         return retry__best_effort(op, &op->failure, traits);
     if (RETRY__FAST && strategy->retry_after == retry_policy_after)
         return retry__policy(strategy, op, &op->failure, traits);
+    RETRY_ASSERT(strategy->retry_after && "retry_strategy.retry_after is not set");
     if (!strategy->retry_after)
-        return retry_action_none(retry__misuse());
+        return retry_action_none(RETRY_CAUSE_MISUSE);
     return retry__granting(strategy->retry_after(strategy, op, &op->failure, op->retry__now));
 }
 
@@ -4902,9 +4899,11 @@ RETRY_API retry_step retry_next(retry_operation *op, retry_time now)
 {
     static const retry_step nothing = {0, 0, 0, 0, 0, 0, 0};
     retry_step step = nothing;
+    RETRY_ASSERT(op && "retry_next: a NULL operation");
+    RETRY_ASSERT((!op || op->retry__phase != RETRY__NEW) && "retry_start comes first");
     if (!op || op->retry__phase == RETRY__NEW) {
         step.what = RETRY_DO_END;
-        step.cause = retry__misuse();
+        step.cause = RETRY_CAUSE_MISUSE;
         return step;
     }
     op->retry__now = now;
@@ -4933,10 +4932,12 @@ RETRY_API void retry_start(retry_operation *op, const retry_service *service, re
     op->verdict = RETRY_VERDICT_FAIL;
     op->cause = RETRY_CAUSE_NONE;
     op->delay = 0;
+    RETRY_ASSERT((!service || service->budget.retry__account) && "retry_service_init comes first");
+    RETRY_ASSERT((service || op->client) && "retry_start: neither service nor op.client");
     if (service)
         op->client = service->budget.retry__account ? &service->client : NULL;
     if (!op->client) {
-        op->cause = retry__misuse();
+        op->cause = RETRY_CAUSE_MISUSE;
         retry__set_phase(op, RETRY__ENDED);
         return;
     }
@@ -5024,7 +5025,7 @@ static bool retry__place(retry_gates *gates, uint32_t limit)
 RETRY__ONCE void retry__give_place(retry_gates *gates)
 {
     bool held = retry__fetch_add(&gates->in_flight, UINT32_MAX) != 0;
-    RETRY_ASSERT(held && "in_flight: retry_operation copied, or gates zeroed, in flight");
+    RETRY_ASSERT(held && "retry_stop comes before you copy an operation, or zero its gates");
     if (!held)
         retry__fetch_add(&gates->in_flight, 1);
 }
@@ -5621,6 +5622,14 @@ RETRY_API void retry_service_init(retry_service *service, retry_time now)
 
 /* ---- A loop, for those who block ----------------------------------------------------------- */
 
+RETRY__ONCE retry_step retry__run_end(uint8_t verdict, uint8_t cause)
+{
+    retry_step step = {RETRY_DO_END, 0, 0, 0, 0, 0, 0};
+    step.verdict = verdict;
+    step.cause = cause;
+    return step;
+}
+
 /* One attempt; true: it worked. */
 static bool retry__run_attempt(retry_operation *op, const retry_step *step,
                                retry_attempt_fn *attempt, void *context, retry_failure *failure)
@@ -5638,6 +5647,7 @@ static bool retry__run_sleep(const retry_clock *clock, const retry_step *step, r
                              uint32_t *unseen)
 {
     const retry_time before = *now;
+    RETRY_ASSERT(step->delay != UINT32_MAX && "retry_run: another thread uses the operation");
     if (step->delay == UINT32_MAX)
         return false;
     clock->sleep(clock->context, step->delay);
@@ -5646,19 +5656,21 @@ static bool retry__run_sleep(const retry_clock *clock, const retry_step *step, r
         ++*unseen;
     else if (step->cause == RETRY_CAUSE_PACED) /* each time another delay */
         *unseen = 0;
+    RETRY_ASSERT(*unseen < 1000 && "retry_run: the clock stands still");
     return *unseen < 1000;
 }
 
 RETRY_API retry_step retry_run(retry_operation *op, const retry_service *service,
                                const retry_clock *clock, retry_attempt_fn *attempt, void *context)
 {
-    static const retry_step success = {RETRY_DO_END, 0, RETRY_VERDICT_SUCCESS, 0, 0, 0, 0};
     retry_step step;
     retry_failure failure;
     retry_time now;
     uint32_t unseen = 0; /* sleeps that the clock did not see, since the last attempt */
+    RETRY_ASSERT(op && clock && attempt && "retry_run: a NULL argument");
+    RETRY_ASSERT((!clock || (clock->now && clock->sleep)) && "retry_clock: now, sleep are not set");
     if (!op || !clock || !clock->now || !clock->sleep || !attempt)
-        return retry_next(NULL, 0);
+        return retry__run_end(RETRY_VERDICT_FAIL, RETRY_CAUSE_MISUSE);
     now = clock->now(clock->context);
     retry_start(op, service, now);
     for (;;) {
@@ -5669,17 +5681,20 @@ RETRY_API retry_step retry_run(retry_operation *op, const retry_service *service
             retry_ended(op, step.copy, done ? NULL : &failure, now);
             if (done) { /* though somebody may have stopped it meanwhile */
                 op->ambiguous = false;
-                return success;
+                return retry__run_end(RETRY_VERDICT_SUCCESS, RETRY_CAUSE_NONE);
             }
             unseen = 0;
         } else if (step.what == RETRY_DO_END || step.cause == RETRY_CAUSE_PENDING) {
             break;
         } else if (step.what == RETRY_DO_WAIT && !retry__run_sleep(clock, &step, &now, &unseen)) {
             retry_stop(op, now);
-            return retry_next(NULL, 0);
+            return retry__run_end(RETRY_VERDICT_FAIL, RETRY_CAUSE_MISUSE);
         }
     }
-    return step.verdict == RETRY_VERDICT_SUCCESS ? retry_next(NULL, 0) : step; /* not ours */
+    RETRY_ASSERT(step.verdict != RETRY_VERDICT_SUCCESS && "retry_run: another thread ended it");
+    if (step.verdict == RETRY_VERDICT_SUCCESS)
+        return retry__run_end(RETRY_VERDICT_FAIL, RETRY_CAUSE_MISUSE);
+    return step;
 }
 
 /* ---- The system's clock -------------------------------------------------------------------- */
