@@ -5637,7 +5637,8 @@ static bool retry__run_attempt(retry_operation *op, const retry_step *step,
     bool done;
     *failure = retry__failure(RETRY_REASON_NONE, 0);
     done = attempt(context, op, step, failure);
-    RETRY_ASSERT((!done || failure->reason == RETRY_REASON_NONE) && "it failed, and returns true");
+    RETRY_ASSERT((!done || failure->reason == RETRY_REASON_NONE) &&
+                 "retry_run: it failed, and returned true");
     return done;
 }
 

@@ -1,7 +1,8 @@
-/* Each call that yields MISUSE stops at RETRY_ASSERT, once, and no other does. */
-static unsigned stops;
+/* Each misuse stops at RETRY_ASSERT, once, with a text that says which call is missing or wrong. No
+   other call stops there. */
+static void stop(const char *what);
 #undef RETRY_ASSERT /* and what a whole build may have chosen */
-#define RETRY_ASSERT(x) ((x) ? (void)0 : (void)stops++)
+#define RETRY_ASSERT(x) ((x) ? (void)0 : stop(#x))
 #define RETRY_IMPLEMENTATION
 #include "../../retry.h"
 #include "../support/check.h"
@@ -16,6 +17,15 @@ static retry_failure failure;
 static const retry_strategy no_function = {NULL};
 static retry_client defaults; /* zeroed */
 
+static unsigned stops;
+static const char *stopped; /* by which assertion it was last */
+
+static void stop(const char *what)
+{
+    stops++;
+    stopped = what;
+}
+
 static void set_up(void)
 {
     stops = 0;
@@ -25,14 +35,17 @@ static void set_up(void)
     failure = check_failure_of(RETRY_REASON_KV_LOCKED);
 }
 
-/* So often since it was asked last. */
-static void check_stops(unsigned expected, int line)
+/* So often since it was asked last, by an assertion with this text. */
+static void check_stops(unsigned times, const char *text, int line)
 {
-    check_equal(expected, stops, "stops", __FILE__, line);
+    check_equal(times, stops, "stops", __FILE__, line);
+    if (stops != 0 && !strstr(stopped, text) && check_fault(__FILE__, line))
+        printf("expected \"%s\", got %s\n", text, stopped);
     stops = 0;
 }
 
-#define CHECK_STOPS(expected) check_stops((expected), __LINE__)
+#define CHECK_STOPS(text) check_stops(1, (text), __LINE__)
+#define CHECK_NO_STOP() check_stops(0, "", __LINE__)
 
 static void test_no_function(void)
 {
@@ -40,7 +53,7 @@ static void test_no_function(void)
     retry_begin(&request, START);
     request.strategy = &no_function;
     CHECK_DECISION(FAIL, MISUSE, retry_orchestrate(&request, &failure, START));
-    CHECK_STOPS(1);
+    CHECK_STOPS("retry_after is not set");
 }
 
 /* ---- decisions ------------------------------------------------------------------------------- */
@@ -53,18 +66,18 @@ static void test_cancelled(void)
     retry_cancel(&request, START);
     CHECK_DECISION(FAIL, CANCELLED, retry_orchestrate(&request, &failure, START));
     CHECK_DECISION(FAIL, CANCELLED, retry_resume(&request, &failure, retry_action_after(1), START));
-    CHECK_STOPS(0);
+    CHECK_NO_STOP();
 }
 
 static void check_policy(const retry_strategy *strategy)
 {
     CHECK_EQUAL(RETRY_CAUSE_MISUSE, strategy->retry_after(strategy, NULL, &failure, START).cause);
-    CHECK_STOPS(1);
+    CHECK_STOPS("retry_after: a NULL argument");
     CHECK_EQUAL(RETRY_CAUSE_MISUSE, strategy->retry_after(strategy, &request, NULL, START).cause);
-    CHECK_STOPS(1);
+    CHECK_STOPS("retry_after: a NULL argument");
     CHECK_EQUAL(RETRY_ACTION_AFTER,
                 strategy->retry_after(strategy, &request, &failure, START).kind);
-    CHECK_STOPS(0);
+    CHECK_NO_STOP();
 }
 
 static void test_policies(void)
@@ -76,7 +89,7 @@ static void test_policies(void)
     check_policy(&policy.base);
     check_policy(retry_best_effort());
     CHECK_EQUAL(RETRY_CAUSE_MISUSE, retry_policy_after(NULL, &request, &failure, START).cause);
-    CHECK_STOPS(1);
+    CHECK_STOPS("retry_after: a NULL argument");
 }
 
 /* Not MISUSE, as the request may go on: but a budget without retry_budget_init pays for nothing. */
@@ -90,11 +103,11 @@ static void test_budget(void)
     request.client = &client;
     retry_begin(&request, START);
     CHECK_DECISION(FAIL, BUDGET_EXHAUSTED, retry_orchestrate(&request, &failure, START));
-    CHECK_STOPS(2); /* at the end, too */
+    check_stops(2, "retry_budget_init comes first", __LINE__); /* at the end, too */
     CHECK(!retry_budget_withdraw(&zeroed, 1, START));
-    CHECK_STOPS(1);
+    CHECK_STOPS("retry_budget_init comes first");
     CHECK(!retry_budget_withdraw(NULL, 1, START));
-    CHECK_STOPS(0);
+    CHECK_NO_STOP();
 }
 
 /* ---- operations ------------------------------------------------------------------------------ */
@@ -103,21 +116,21 @@ static void test_next(void)
 {
     set_up();
     CHECK_END(FAIL, MISUSE, retry_next(NULL, START));
-    CHECK_STOPS(1);
+    CHECK_STOPS("retry_next: a NULL operation");
     CHECK_END(FAIL, MISUSE, retry_next(&op, START)); /* never started */
-    CHECK_STOPS(1);
+    CHECK_STOPS("retry_start comes first");
     retry_ended(&op, 0, &failure, START); /* nothing to tell */
     retry_stop(&op, START);
     retry_answer(&op, retry_action_after(1), START);
     retry_skip_wait(&op, START);
     retry_start(NULL, NULL, START);
-    CHECK_STOPS(0);
+    CHECK_NO_STOP();
     retry_start(&op, NULL, START);
     CHECK_SEND(retry_next(&op, START));
     retry_ended(&op, 0, NULL, START);
     CHECK_END(SUCCESS, NONE, retry_next(&op, START));
     CHECK_END(SUCCESS, NONE, retry_next(&op, START));
-    CHECK_STOPS(0);
+    CHECK_NO_STOP();
 }
 
 static void test_strategy_without_a_function(void)
@@ -126,28 +139,28 @@ static void test_strategy_without_a_function(void)
     op.strategy = &no_function;
     retry_start(&op, NULL, START);
     CHECK_SEND(retry_next(&op, START));
-    CHECK_STOPS(0);
+    CHECK_NO_STOP();
     retry_ended(&op, 0, &failure, START);
-    CHECK_STOPS(1);
+    CHECK_STOPS("retry_after is not set");
     CHECK_END(FAIL, MISUSE, retry_next(&op, START));
-    CHECK_STOPS(0);
+    CHECK_NO_STOP();
 }
 
 /* What retry_service_init has not seen has no budget and no limit: nothing is sent. */
 static void check_uninitialised(retry_service *service)
 {
     retry_start(&op, service, START);
-    CHECK_STOPS(1);
+    CHECK_STOPS("retry_service_init comes first");
     CHECK_END(FAIL, MISUSE, retry_next(&op, START));
     CHECK_END(FAIL, MISUSE, retry_next(&op, START));
-    CHECK_STOPS(0);
+    CHECK_NO_STOP();
     retry_service_init(service, START);
     retry_start(&op, service, START);
     CHECK_SEND(retry_next(&op, START));
     CHECK_EQUAL(1, service->gates.in_flight);
     retry_ended(&op, 0, NULL, START);
     CHECK_END(SUCCESS, NONE, retry_next(&op, START));
-    CHECK_STOPS(0);
+    CHECK_NO_STOP();
 }
 
 static void test_uninitialised_service(void)
@@ -178,12 +191,110 @@ static void test_uninitialised_service_after_a_good_one(void)
     retry_start(&op, &good, START);
     CHECK_SEND(retry_next(&op, START));
     retry_start(&op, &zeroed, START);
-    CHECK_STOPS(1);
+    CHECK_STOPS("retry_service_init comes first");
     CHECK_EQUAL(0, good.gates.in_flight);
     CHECK_CANCEL(retry_next(&op, START));
     CHECK_END(FAIL, MISUSE, retry_next(&op, START));
-    CHECK_STOPS(0);
+    CHECK_NO_STOP();
 }
+
+/* op.client is NULL, and no service is handed over. */
+static void test_no_client(void)
+{
+    set_up();
+    op.client = NULL;
+    retry_start(&op, NULL, START);
+    CHECK_STOPS("neither service nor op.client");
+    CHECK_END(FAIL, MISUSE, retry_next(&op, START));
+    CHECK_NO_STOP();
+}
+
+/* ---- in flight ------------------------------------------------------------------------------- */
+
+static void end_by_success(retry_operation *of)
+{
+    retry_ended(of, 0, NULL, START);
+}
+
+static void end_by_failure(retry_operation *of)
+{
+    retry_ended(of, 0, &failure, START);
+}
+
+static void end_by_stop(retry_operation *of)
+{
+    retry_stop(of, START);
+}
+
+static void end_by_timeout(retry_operation *of)
+{
+    CHECK_CANCEL(retry_next(of, check_after(START, 75000)));
+}
+
+static const struct {
+    const char *name;
+    void (*end)(retry_operation *of);
+} ends[] = {{"success", end_by_success},
+            {"failure", end_by_failure},
+            {"stop", end_by_stop},
+            {"timeout", end_by_timeout}};
+
+/* A place that nobody holds was given back: nothing wraps, and the next attempt is let through. */
+static void check_no_place_lost(retry_service *service)
+{
+    retry_operation next;
+    CHECK_STOPS("retry_stop comes before you copy an operation, or zero its gates");
+    CHECK_EQUAL(0, service->gates.in_flight);
+    memset(&next, 0, sizeof next);
+    retry_start(&next, service, START);
+    CHECK_SEND(retry_next(&next, START));
+    CHECK_EQUAL(1, service->gates.in_flight);
+    retry_ended(&next, 0, NULL, START);
+    CHECK_EQUAL(0, service->gates.in_flight);
+    CHECK_NO_STOP();
+}
+
+static void send_by(retry_service *service)
+{
+    set_up();
+    memset(service, 0, sizeof *service);
+    service->limit.max = 1;
+    retry_service_init(service, START);
+    retry_start(&op, service, START);
+    CHECK_SEND(retry_next(&op, START));
+}
+
+static void test_copied_in_flight(void)
+{
+    static retry_service service;
+    size_t i;
+    for (i = 0; i < CHECK_COUNT(ends); i++) {
+        retry_operation copied;
+        check_row("%s", ends[i].name);
+        send_by(&service);
+        copied = op;
+        retry_ended(&op, 0, NULL, START);
+        CHECK_NO_STOP();
+        ends[i].end(&copied);
+        check_no_place_lost(&service);
+    }
+}
+
+static void test_zeroed_in_flight(void)
+{
+    static retry_service service;
+    size_t i;
+    for (i = 0; i < CHECK_COUNT(ends); i++) {
+        check_row("%s", ends[i].name);
+        send_by(&service);
+        memset(&service, 0, sizeof service);
+        retry_service_init(&service, START);
+        ends[i].end(&op);
+        check_no_place_lost(&service);
+    }
+}
+
+/* ---- a loop ---------------------------------------------------------------------------------- */
 
 static retry_time now_is(void *context)
 {
@@ -215,22 +326,22 @@ static void test_run(void)
     unsigned sent = 0;
     set_up();
     CHECK_END(FAIL, MISUSE, retry_run(NULL, NULL, &good, works, &sent));
-    CHECK_STOPS(1);
+    CHECK_STOPS("retry_run: a NULL argument");
     CHECK_END(FAIL, MISUSE, retry_run(&op, NULL, NULL, works, &sent));
-    CHECK_STOPS(1);
+    CHECK_STOPS("retry_run: a NULL argument");
     CHECK_END(FAIL, MISUSE, retry_run(&op, NULL, &no_now, works, &sent));
-    CHECK_STOPS(1);
+    CHECK_STOPS("retry_clock: now, sleep are not set");
     CHECK_END(FAIL, MISUSE, retry_run(&op, NULL, &sleepless, works, &sent));
-    CHECK_STOPS(1);
+    CHECK_STOPS("retry_clock: now, sleep are not set");
     CHECK_END(FAIL, MISUSE, retry_run(&op, NULL, &good, NULL, &sent));
-    CHECK_STOPS(1);
+    CHECK_STOPS("retry_run: a NULL argument");
     CHECK_END(FAIL, MISUSE, retry_run(&op, &service, &good, works, &sent)); /* not initialised */
-    CHECK_STOPS(1);
+    CHECK_STOPS("retry_service_init comes first");
     CHECK_EQUAL(0, sent);
     retry_service_init(&service, START);
     CHECK_END(SUCCESS, NONE, retry_run(&op, &service, &good, works, &sent));
     CHECK_END(SUCCESS, NONE, retry_run(&op, NULL, &good, works, &sent));
-    CHECK_STOPS(0);
+    CHECK_NO_STOP();
     CHECK_EQUAL(2, sent);
 }
 
@@ -244,6 +355,9 @@ int main(void)
     RUN(test_strategy_without_a_function);
     RUN(test_uninitialised_service);
     RUN(test_uninitialised_service_after_a_good_one);
+    RUN(test_no_client);
+    RUN(test_copied_in_flight);
+    RUN(test_zeroed_in_flight);
     RUN(test_run);
     return check_done();
 }
