@@ -364,7 +364,7 @@ static void call(uint8_t which)
         retry_answer(&one->op, retry_action_after(hostile()), instant());
         break;
     case 7:
-        retry_cancel(&one->op, instant());
+        retry_skip_wait(&one->op, instant());
         break;
     case 8:
         call_breaker();

@@ -15,7 +15,7 @@ errmap_answers errmap_seed.json errmap_get*.bin
 errmap_nmv errmap_seed.json errmap_get.bin
 from_text policy.txt budget.txt duration.txt
 from_header retry_after_fixdate.txt retry_after_rfc850.txt retry_after_asctime.txt duration.txt
-calls_request errmap_seed.json errmap_get.bin
+calls_decision errmap_seed.json errmap_get.bin
 calls_operation errmap_seed.json errmap_get.bin
 calls_any errmap_seed.json errmap_get.bin
 calls_connection errmap_seed.json errmap_get.bin
