@@ -462,8 +462,8 @@ enum {
     ERRMAP_SERVICE_MANAGEMENT
 };
 
-/* Whether a request to a service (ERRMAP_SERVICE_x) is idempotent: search and views always; query,
-   analytics and management if it is read-only; KV, whose opcode tells, and others never. */
+/* Whether an operation of a service (ERRMAP_SERVICE_x) is idempotent: search and views always;
+   query, analytics and management if it is read-only; KV, whose opcode tells, and others never. */
 RETRY_API bool errmap_idempotent_service(uint8_t service, bool read_only);
 
 /* ---- The server's own intervals ------------------------------------------------------------ */
@@ -491,7 +491,7 @@ typedef struct errmap_strategy {
 RETRY_API retry_action errmap_strategy_after(const retry_strategy *self, const retry_operation *op,
                                              const retry_failure *failure, retry_time now);
 
-/* Initialiser. Both may be NULL. The map may be replaced while no request is being decided. */
+/* Initialiser. Both may be NULL. The map may be replaced while no operation is being decided. */
 #define ERRMAP_STRATEGY(map, fallback)         \
     {                                          \
         {errmap_strategy_after}, map, fallback \
@@ -571,7 +571,7 @@ RETRY_API errmap_nmv_step errmap_nmv_config(errmap_nmv *nmv, uint64_t revision);
 #include <limits.h>
 #include <string.h>
 
-/* >>jsmn */
+/* ---- jsmn ---------------------------------------------------------------------------------- */
 
 /* Whoever includes jsmn first decides its token's layout and its linkage, and a second user gets
    that without a word. So this copy has names of its own, its switches are set for it alone, and
@@ -656,7 +656,7 @@ RETRY_API errmap_nmv_step errmap_nmv_config(errmap_nmv *nmv, uint64_t revision);
 extern "C" {
 #endif
 
-/* >>packets */
+/* ---- Negotiation --------------------------------------------------------------------------- */
 
 #define ERRMAP__HEADER 24 /* bytes of a memcached packet's header */
 
@@ -732,7 +732,7 @@ RETRY_API size_t errmap_write_hello(uint8_t *packet, size_t capacity, const char
 RETRY_API size_t errmap_write_get(uint8_t *packet, size_t capacity, uint16_t version,
                                   uint32_t opaque)
 {
-    const size_t needed = ERRMAP__HEADER + 2;
+    size_t needed = ERRMAP__HEADER + 2;
     if (packet && needed <= capacity)
         errmap__write_request(packet, ERRMAP__OPCODE_GET_ERROR_MAP, 0, version, opaque);
     return needed;
@@ -786,7 +786,7 @@ RETRY_API bool errmap_read_get(const uint8_t *packet, size_t length, const char 
     return true;
 }
 
-/* >>compiler */
+/* ---- What the compiler can do -------------------------------------------------------------- */
 
 /* Kept out of line: apart from the code that surrounds it, or as a rare way out of a common one. */
 #if defined(__GNUC__)
@@ -804,7 +804,7 @@ RETRY_API bool errmap_read_get(const uint8_t *packet, size_t length, const char 
 #define ERRMAP__WRAPS
 #endif
 
-/* >>scan */
+/* ---- Scanning eight bytes at a time -------------------------------------------------------- */
 
 /* Strings and indentation are read a machine word at a time where words have 64 bits and their
    first byte is the lowest: there an instruction finds the byte that stopped it.
@@ -834,8 +834,8 @@ static uint64_t errmap__load(const char *bytes)
    mark a byte above one that is marked, never the first. */
 ERRMAP__WRAPS static uint64_t errmap__mark_special(uint64_t word)
 {
-    const uint64_t quote_or_control = (word ^ ERRMAP__EACH(0x02)) - ERRMAP__EACH(0x21);
-    const uint64_t backslash = (word ^ ERRMAP__EACH('\\')) - ERRMAP__EACH(1);
+    uint64_t quote_or_control = (word ^ ERRMAP__EACH(0x02)) - ERRMAP__EACH(0x21);
+    uint64_t backslash = (word ^ ERRMAP__EACH('\\')) - ERRMAP__EACH(1);
     return (quote_or_control | backslash) & ERRMAP__EACH(0x80);
 }
 
@@ -851,7 +851,7 @@ static size_t errmap__skip_plain(const char *text, size_t at, size_t length)
 {
 #ifdef ERRMAP__WORDS
     for (; at + sizeof(uint64_t) <= length; at += sizeof(uint64_t)) {
-        const uint64_t marks = errmap__mark_special(errmap__load(text + at));
+        uint64_t marks = errmap__mark_special(errmap__load(text + at));
         if (marks != 0)
             return at + errmap__first(marks);
     }
@@ -866,7 +866,7 @@ static size_t errmap__skip_spaces(const char *text, size_t at, size_t length)
 {
 #ifdef ERRMAP__WORDS
     for (; at + sizeof(uint64_t) <= length; at += sizeof(uint64_t)) {
-        const uint64_t others = errmap__load(text + at) ^ ERRMAP__EACH(' ');
+        uint64_t others = errmap__load(text + at) ^ ERRMAP__EACH(' ');
         if (others != 0)
             return at + errmap__first(others);
     }
@@ -876,7 +876,7 @@ static size_t errmap__skip_spaces(const char *text, size_t at, size_t length)
     return at;
 }
 
-/* >>characters */
+/* ---- Characters ---------------------------------------------------------------------------- */
 
 static bool errmap__is_digit(unsigned c)
 {
@@ -903,7 +903,7 @@ static uint32_t errmap__hex_number(const char *text, size_t length)
     uint32_t number = 0;
     size_t i;
     for (i = 0; i < length; i++) {
-        const unsigned digit = errmap__hex_digit((unsigned char)text[i]);
+        unsigned digit = errmap__hex_digit((unsigned char)text[i]);
         if (digit > 15)
             return UINT32_MAX;
         number = number * 16 + digit;
@@ -923,7 +923,7 @@ static unsigned errmap__escaped(unsigned letter)
     return 0;
 }
 
-/* >>syntax */
+/* ---- JSON's syntax ------------------------------------------------------------------------- */
 
 /* The gate's smaller part: white space, strings and primitives of RFC 8259. Each errmap__pass_x
    takes its part of the grammar from `at` on and answers whether it is there; if not, `at` is the
@@ -955,7 +955,7 @@ static bool errmap__pass_unit(errmap__cursor *cursor, uint32_t least, uint32_t m
     uint32_t rest = 0xffff; /* what the digits to come can add */
     *unit = 0;
     while (rest != 0) {
-        const unsigned digit = errmap__hex_digit(errmap__peek(cursor));
+        unsigned digit = errmap__hex_digit(errmap__peek(cursor));
         rest /= 16;
         *unit += digit * (rest + 1);
         if (digit > 15 || *unit + rest < least || *unit > most)
@@ -968,7 +968,7 @@ static bool errmap__pass_unit(errmap__cursor *cursor, uint32_t least, uint32_t m
 /* A \u escape's digits; after a high surrogate the low one, which may come nowhere else. */
 static bool errmap__pass_unicode(errmap__cursor *cursor)
 {
-    const bool above = errmap__hex_digit(errmap__peek(cursor)) > 0xd;
+    bool above = errmap__hex_digit(errmap__peek(cursor)) > 0xd;
     uint32_t unit;
     if (!errmap__pass_unit(cursor, above ? 0xe000 : 0, above ? 0xffff : 0xdbff, &unit))
         return false;
@@ -992,7 +992,7 @@ static bool errmap__pass_escape(errmap__cursor *cursor)
    overlong forms nor surrogates nor anything above U+10FFFF pass. Source: RFC 3629. */
 static bool errmap__pass_utf8(errmap__cursor *cursor)
 {
-    const unsigned lead = errmap__peek(cursor);
+    unsigned lead = errmap__peek(cursor);
     unsigned least = lead == 0xe0 ? 0xa0 : lead == 0xf0 ? 0x90 : 0x80;
     unsigned most = lead == 0xed ? 0x9f : lead == 0xf4 ? 0x8f : 0xbf;
     unsigned left = lead < 0xe0 ? 1 : lead < 0xf0 ? 2 : 3;
@@ -1014,7 +1014,7 @@ static bool errmap__pass_utf8(errmap__cursor *cursor)
 /* What is not plain in a string, but for the quote that ends it. */
 static bool errmap__pass_special(errmap__cursor *cursor)
 {
-    const unsigned c = errmap__peek(cursor);
+    unsigned c = errmap__peek(cursor);
     if (c == '\\')
         return errmap__pass_escape(cursor);
     return c >= 0x80 && errmap__pass_utf8(cursor);
@@ -1036,7 +1036,7 @@ static bool errmap__pass_string(errmap__cursor *cursor)
 
 static bool errmap__pass_digits(errmap__cursor *cursor)
 {
-    const size_t start = cursor->at;
+    size_t start = cursor->at;
     while (errmap__is_digit(errmap__peek(cursor)))
         cursor->at++;
     return cursor->at > start;
@@ -1074,7 +1074,7 @@ static bool errmap__pass_primitive(errmap__cursor *cursor, unsigned first)
     return errmap__pass_number(cursor);
 }
 
-/* >>gate */
+/* ---- The gate before jsmn ------------------------------------------------------------------ */
 
 /* The gate passes JSON and nothing else, nested no deeper than ERRMAP_MAX_DEPTH. */
 typedef struct errmap__gate {
@@ -1104,8 +1104,8 @@ ERRMAP__APART static int errmap__tokenise(errmap__gate *gate, size_t end)
 /* jsmn takes longer to read five bytes of white space than to be told to go on behind them. */
 ERRMAP__APART static unsigned errmap__skip_space(errmap__gate *gate)
 {
-    errmap__cursor *const cursor = &gate->cursor;
-    const size_t start = cursor->at;
+    errmap__cursor *cursor = &gate->cursor;
+    size_t start = cursor->at;
     unsigned c = errmap__peek(cursor);
     while (errmap__is_space(c)) {
         cursor->at = errmap__skip_spaces(cursor->text, cursor->at + 1, cursor->length);
@@ -1121,7 +1121,7 @@ ERRMAP__APART static unsigned errmap__skip_space(errmap__gate *gate)
 /* Returns the byte behind the white space. */
 static unsigned errmap__pass_space(errmap__gate *gate)
 {
-    const unsigned c = errmap__peek(&gate->cursor);
+    unsigned c = errmap__peek(&gate->cursor);
     return c > ' ' ? c : errmap__skip_space(gate);
 }
 
@@ -1144,7 +1144,7 @@ static int errmap__pass_close(errmap__gate *gate)
 /* From a bracket to what comes first in the container, or behind the container if it is empty. */
 static int errmap__pass_open(errmap__gate *gate, unsigned bracket)
 {
-    const unsigned closing = bracket == '{' ? '}' : ']';
+    unsigned closing = bracket == '{' ? '}' : ']';
     if (gate->depth == ERRMAP_MAX_DEPTH) {
         gate->too_deep = true;
         return ERRMAP__FAULT;
@@ -1169,7 +1169,7 @@ static int errmap__pass_colon(errmap__gate *gate, size_t key)
 /* A key, a string or a primitive whole, of a container the bracket; `first` is where it begins. */
 static int errmap__pass_token(errmap__gate *gate, int step, unsigned first)
 {
-    const size_t start = gate->cursor.at;
+    size_t start = gate->cursor.at;
     gate->tokens++;
     if (first == '"') {
         if (!errmap__pass_string(&gate->cursor))
@@ -1188,7 +1188,7 @@ static int errmap__pass_token(errmap__gate *gate, int step, unsigned first)
 /* From behind a value to what comes next in the container, or behind the container. */
 static int errmap__pass_on(errmap__gate *gate)
 {
-    const unsigned c = errmap__pass_space(gate);
+    unsigned c = errmap__pass_space(gate);
     if (c == gate->closing[gate->depth])
         return errmap__pass_close(gate);
     if (c != ',')
@@ -1197,12 +1197,12 @@ static int errmap__pass_on(errmap__gate *gate)
     return errmap__next(gate);
 }
 
-/* >>text */
+/* ---- Texts --------------------------------------------------------------------------------- */
 
 /* Puts a code point's UTF-8 into `bytes` and returns its length. */
 static unsigned errmap__encode(uint32_t point, char bytes[4])
 {
-    const unsigned count = point < 0x80 ? 1 : point < 0x800 ? 2 : point < 0x10000 ? 3 : 4;
+    unsigned count = point < 0x80 ? 1 : point < 0x800 ? 2 : point < 0x10000 ? 3 : 4;
     static const uint8_t leads[] = {0, 0, 0xc0, 0xe0, 0xf0};
     unsigned i;
     for (i = count - 1; i > 0; i--) {
@@ -1239,7 +1239,7 @@ static size_t errmap__unescape(const char *raw, size_t length, char *buffer, siz
     errmap__cursor cursor = {raw, length, 0};
     size_t needed = 0, written = 0;
     while (cursor.at < length) {
-        const size_t start = cursor.at;
+        size_t start = cursor.at;
         unsigned count;
         char utf8[4];
         if (!errmap__pass_special(&cursor))
@@ -1268,7 +1268,7 @@ RETRY_API size_t errmap_copy_text(const errmap *map, errmap_text text, char *buf
     return errmap__unescape(map->json + text.offset, (size_t)text.length, buffer, capacity);
 }
 
-/* >>names */
+/* ---- Names --------------------------------------------------------------------------------- */
 
 #define ERRMAP__NAME_SIZE 24 /* holds the longest name, which has 22 letters, and its end */
 #define ERRMAP__X(name, text) \
@@ -1345,7 +1345,7 @@ ERRMAP__RARE static uint32_t errmap__search_unescaped(const uint8_t *names, cons
    they are looked for only in what matches nothing as it stands. */
 static uint32_t errmap__lookup(const uint8_t *names, uint32_t count, const char *raw, size_t length)
 {
-    const uint32_t index = errmap__search(names, raw, length);
+    uint32_t index = errmap__search(names, raw, length);
     return index < count ? index : errmap__search_unescaped(names, raw, length);
 }
 
@@ -1392,7 +1392,7 @@ RETRY_API const char *errmap_status_text(errmap_status status)
     return status < ERRMAP_STATUS_COUNT ? texts[status] : "invalid status";
 }
 
-/* >>parser */
+/* ---- The parser ---------------------------------------------------------------------------- */
 
 /* One pass over the text: the gate leads, and what it has passed is read at once. A fault of the
    schema is kept, and the gate goes on, for the text may still turn out to be no JSON. */
@@ -1435,12 +1435,12 @@ enum { ERRMAP__NO_NUMBER, ERRMAP__TOO_LARGE, ERRMAP__NUMBER };
    has seen to it that no zero comes before others. */
 static int errmap__whole_number(const char *text, size_t length, uint32_t *number)
 {
-    const uint32_t most = 429496729; /* UINT32_MAX / 10; the rest is 5 */
+    uint32_t most = 429496729; /* UINT32_MAX / 10; the rest is 5 */
     int result = ERRMAP__NUMBER;
     size_t i;
     *number = 0;
     for (i = 0; i < length; i++) {
-        const unsigned c = (unsigned char)text[i];
+        unsigned c = (unsigned char)text[i];
         if (!errmap__is_digit(c))
             return ERRMAP__NO_NUMBER;
         if (*number < most || (*number == most && c <= '5')) {
@@ -1453,7 +1453,7 @@ static int errmap__whole_number(const char *text, size_t length, uint32_t *numbe
     return result;
 }
 
-/* >>entry */
+/* ---- One entry ----------------------------------------------------------------------------- */
 
 /* X(name, text, type): what is read of an entry; from STRATEGY on, what is read of its "retry". */
 #define ERRMAP__FIELDS(X)              \
@@ -1486,7 +1486,7 @@ static size_t errmap__token_length(const errmap__token *token)
 /* A token that does not belong; jsmn's strings begin behind the quote. */
 static void errmap__refuse_token(errmap__parser *parser, const errmap__token *token)
 {
-    const size_t quote = token->type == ERRMAP__JSMN_STRING ? 1 : 0;
+    size_t quote = token->type == ERRMAP__JSMN_STRING ? 1 : 0;
     errmap__refuse(parser, ERRMAP_E_SCHEMA, (size_t)token->start - quote);
 }
 
@@ -1500,7 +1500,7 @@ static const errmap__token *errmap__tokens_end(const errmap__parser *parser)
 static const errmap__token *errmap__skip_token(const errmap__parser *parser,
                                                const errmap__token *value)
 {
-    const int end = value->end;
+    int end = value->end;
     do {
         value++;
     } while (value < errmap__tokens_end(parser) && value->start < end);
@@ -1542,8 +1542,8 @@ static uint8_t errmap__read_strategy(const errmap__parser *parser, const errmap_
         ERRMAP_SPECS(ERRMAP__PLACE)
         uint8_t end;
     } names = {ERRMAP_SPECS(ERRMAP__ENTRY) 0};
-    const uint32_t count = ERRMAP_SPEC_COUNT - 1; /* but NONE */
-    const uint32_t index = errmap__lookup_token(parser, value, (const uint8_t *)&names, count);
+    uint32_t count = ERRMAP_SPEC_COUNT - 1; /* but NONE */
+    uint32_t index = errmap__lookup_token(parser, value, (const uint8_t *)&names, count);
     return (uint8_t)(index + 1); /* unknown ones are behind the last, which is no specification */
 }
 
@@ -1558,7 +1558,7 @@ static retry_ms errmap__read_time(errmap__parser *parser, const errmap__token *v
 
 static void errmap__read_field(errmap__parser *parser, uint32_t field, const errmap__token *value)
 {
-    errmap_entry *const entry = parser->entry;
+    errmap_entry *entry = parser->entry;
     switch (field) {
     case ERRMAP__NAME:
         entry->name = errmap__read_text(value);
@@ -1613,8 +1613,8 @@ static uint32_t errmap__recognise(errmap__parser *parser, const errmap__token *k
         ERRMAP__FIELDS(ERRMAP__X)
 #undef ERRMAP__X
     };
-    const uint32_t field = errmap__lookup_field(parser, key);
-    const uint32_t bit = (uint32_t)1 << field;
+    uint32_t field = errmap__lookup_field(parser, key);
+    uint32_t bit = (uint32_t)1 << field;
     if (field == ERRMAP__FIELD_COUNT || (key->start < retry_end && field < ERRMAP__STRATEGY))
         return ERRMAP__FIELD_COUNT;
     if ((parser->fields & bit) != 0)
@@ -1638,14 +1638,14 @@ static bool errmap__has_specification(const errmap_entry *entry)
 /* Reads the members of the entry and, in passing, those of its "retry", as if they were its own. */
 static void errmap__read_fields(errmap__parser *parser)
 {
-    errmap_entry *const entry = parser->entry;
+    errmap_entry *entry = parser->entry;
     const errmap__token *key = parser->tokens + 1;
     int retry_end = 0;
     parser->fields = 0;
     parser->odd = false;
     while (key + 1 < errmap__tokens_end(parser) && parser->status == ERRMAP_OK) {
         const errmap__token *const value = key + 1;
-        const uint32_t field = errmap__recognise(parser, key, retry_end);
+        uint32_t field = errmap__recognise(parser, key, retry_end);
         if (field == ERRMAP__RETRY) {
             retry_end = value->end;
             key = value + 1;
@@ -1663,9 +1663,9 @@ static void errmap__read_fields(errmap__parser *parser)
 /* An entry, from behind its key. */
 static void errmap__begin_entry(errmap__parser *parser)
 {
-    errmap__gate *const gate = &parser->gate;
-    const uint32_t code = errmap__code(errmap__text_at(parser, gate->key + 1), gate->key_length);
-    errmap_entry *const entry =
+    errmap__gate *gate = &parser->gate;
+    uint32_t code = errmap__code(errmap__text_at(parser, gate->key + 1), gate->key_length);
+    errmap_entry *entry =
         parser->count < parser->capacity ? &parser->entries[parser->count] : &parser->spare;
     memset(entry, 0, sizeof *entry);
     entry->code = (uint16_t)(code & 0xffff);
@@ -1685,8 +1685,8 @@ static void errmap__begin_entry(errmap__parser *parser)
    could be trusted. */
 static void errmap__end_entry(errmap__parser *parser)
 {
-    errmap__gate *const gate = &parser->gate;
-    const int count = errmap__tokenise(gate, gate->cursor.at);
+    errmap__gate *gate = &parser->gate;
+    int count = errmap__tokenise(gate, gate->cursor.at);
     gate->window = NULL;
     if (gate->tokens > ERRMAP_TOKENS)
         errmap__refuse(parser, ERRMAP_E_TOKENS, parser->start);
@@ -1696,7 +1696,7 @@ static void errmap__end_entry(errmap__parser *parser)
         errmap__read_fields(parser);
 }
 
-/* >>map */
+/* ---- The map ------------------------------------------------------------------------------- */
 
 /* X(name, text): what is read of the map itself. */
 #define ERRMAP__MEMBERS(X)  \
@@ -1734,7 +1734,7 @@ static void errmap__begin_member(errmap__parser *parser)
 static void errmap__end_member(errmap__parser *parser)
 {
     const char *const text = errmap__text_at(parser, parser->start);
-    const size_t length = parser->gate.cursor.at - parser->start;
+    size_t length = parser->gate.cursor.at - parser->start;
     uint32_t *number = &parser->version;
     if (parser->member == ERRMAP__MEMBER_REVISION)
         number = &parser->revision;
@@ -1747,7 +1747,7 @@ static void errmap__end_member(errmap__parser *parser)
 /* Before a value; what is read are the map, its members and what is in its "errors". */
 static void errmap__begin_value(errmap__parser *parser, unsigned first)
 {
-    const unsigned depth = parser->gate.depth;
+    unsigned depth = parser->gate.depth;
     if (depth > 2 || parser->status != ERRMAP_OK)
         return;
     if (depth == 1)
@@ -1763,7 +1763,7 @@ static void errmap__begin_value(errmap__parser *parser, unsigned first)
 /* Behind a value. */
 static void errmap__end_value(errmap__parser *parser)
 {
-    const unsigned depth = parser->gate.depth;
+    unsigned depth = parser->gate.depth;
     if (depth > 2 || parser->status != ERRMAP_OK)
         return;
     if (depth == 0 && parser->members != (1u << ERRMAP__MEMBER_COUNT) - 1)
@@ -1777,10 +1777,10 @@ static void errmap__end_value(errmap__parser *parser)
 /* The map, with everything in it. */
 static bool errmap__pass_map(errmap__parser *parser)
 {
-    errmap__gate *const gate = &parser->gate;
+    errmap__gate *gate = &parser->gate;
     int step = ERRMAP__VALUE;
     do {
-        const unsigned first = errmap__pass_space(gate);
+        unsigned first = errmap__pass_space(gate);
         if (step == ERRMAP__VALUE)
             errmap__begin_value(parser, first);
         step = errmap__pass_token(gate, step, first);
@@ -1797,7 +1797,7 @@ static bool errmap__pass_map(errmap__parser *parser)
 /* The whole text. A fault of the gate counts more than any of the schema before it. */
 static void errmap__pass_text(errmap__parser *parser)
 {
-    errmap__gate *const gate = &parser->gate;
+    errmap__gate *gate = &parser->gate;
     bool passed = errmap__pass_map(parser);
     if (passed) {
         errmap__pass_space(gate);
@@ -1809,11 +1809,11 @@ static void errmap__pass_text(errmap__parser *parser)
     }
 }
 
-/* >>sort */
+/* ---- Sorting ------------------------------------------------------------------------------- */
 
 static void errmap__swap(errmap_entry *a, errmap_entry *b)
 {
-    const errmap_entry entry = *a;
+    errmap_entry entry = *a;
     *a = *b;
     *b = entry;
 }
@@ -1856,7 +1856,7 @@ static void errmap__refuse_repeated(errmap__parser *parser)
     uint32_t repeated = UINT32_MAX;
     uint32_t i;
     for (i = 1; i < parser->count; i++) {
-        errmap_entry *const entry = &parser->entries[i];
+        errmap_entry *entry = &parser->entries[i];
         if (entry->code != entry[-1].code)
             continue;
         if (entry->key > entry[-1].key)
@@ -1878,7 +1878,7 @@ static void errmap__order(errmap__parser *parser)
     }
 }
 
-/* >>parse */
+/* ---- Parsing ------------------------------------------------------------------------------- */
 
 static void errmap__publish(const errmap__parser *parser, errmap *map)
 {
@@ -1939,19 +1939,18 @@ RETRY_API const errmap_entry *errmap_find(const errmap *map, uint32_t status)
         return NULL;
     entry = map->entries;
     for (count = map->count; count > 1;) {
-        const uint32_t half = count >> 1;
+        uint32_t half = count >> 1;
         entry += half * (uint32_t)(entry[half].code <= status);
         count -= half;
     }
     return entry->code == status ? entry : NULL;
 }
 
-/* >>advice */
+/* ---- Looking up and advice ----------------------------------------------------------------- */
 
 RETRY_API errmap_advice errmap_advise(const errmap *map, uint32_t status)
 {
-    const uint32_t retried =
-        ERRMAP_ATTR_RETRY_NOW | ERRMAP_ATTR_RETRY_LATER | ERRMAP_ATTR_AUTO_RETRY;
+    uint32_t retried = ERRMAP_ATTR_RETRY_NOW | ERRMAP_ATTR_RETRY_LATER | ERRMAP_ATTR_AUTO_RETRY;
     errmap_advice advice;
     uint32_t attributes;
     memset(&advice, 0, sizeof advice);
@@ -2047,7 +2046,7 @@ RETRY_API bool errmap_idempotent_kv(uint8_t opcode)
     return false;
 }
 
-/* >>services */
+/* ---- The other services -------------------------------------------------------------------- */
 
 /* Whether the text begins with the pattern, in which a tab stands for white space of any length,
    none included. */
@@ -2143,11 +2142,11 @@ RETRY_API bool errmap_idempotent_service(uint8_t service, bool read_only)
                          service == ERRMAP_SERVICE_MANAGEMENT);
 }
 
-/* >>strategy */
+/* ---- The server's own intervals ------------------------------------------------------------ */
 
 static retry_ms errmap__multiply(retry_ms a, uint32_t b)
 {
-    const uint64_t product = (uint64_t)a * b;
+    uint64_t product = (uint64_t)a * b;
     return product > UINT32_MAX ? UINT32_MAX : (retry_ms)product;
 }
 
@@ -2180,7 +2179,7 @@ RETRY_API retry_ms errmap_spec_delay(const errmap_entry *entry, uint32_t retries
    retry.h has the same, but its private functions may be in another file. */
 ERRMAP__WRAPS static retry_ms errmap__elapsed(retry_time from, retry_time to)
 {
-    const retry_ms passed = to - from;
+    retry_ms passed = to - from;
     return passed > UINT32_MAX - 32768 ? 0 : passed;
 }
 
@@ -2213,16 +2212,15 @@ RETRY_API retry_action errmap_strategy_after(const retry_strategy *self, const r
     }
     delay = errmap_spec_delay(entry, op->code_retries);
     if (entry->max_duration != 0) {
-        const retry_ms elapsed = errmap__elapsed(op->code_since, now);
-        const retry_ms most =
-            entry->max_duration >> 31 == 0 ? entry->max_duration : UINT32_C(1) << 31;
+        retry_ms elapsed = errmap__elapsed(op->code_since, now);
+        retry_ms most = entry->max_duration >> 31 == 0 ? entry->max_duration : UINT32_C(1) << 31;
         if (elapsed >= most || delay >= most - elapsed)
             return retry_action_none(RETRY_CAUSE_MAX_DURATION);
     }
     return retry_action_after(delay);
 }
 
-/* >>nmv */
+/* ---- Not-my-vbucket ------------------------------------------------------------------------ */
 
 RETRY_API void errmap_nmv_begin(errmap_nmv *nmv, uint64_t revision)
 {
@@ -2266,20 +2264,6 @@ RETRY_API errmap_nmv_step errmap_nmv_config(errmap_nmv *nmv, uint64_t revision)
 }
 #endif
 #endif /* ERRMAP__JSMN */
-
-#undef ERRMAP__JSMN
-#undef ERRMAP__HEADER
-#undef ERRMAP__NAME_MAX
-#undef ERRMAP__APART
-#undef ERRMAP__RARE
-#undef ERRMAP__WRAPS
-#undef ERRMAP__WORDS
-#undef ERRMAP__EACH
-#undef ERRMAP__PLACE
-#undef ERRMAP__ENTRY
-#undef ERRMAP__MEMBERS
-#undef ERRMAP__NAME_SIZE
-#undef ERRMAP__FIELDS
 
 #endif /* RETRY_IMPLEMENTATION || ERRMAP_IMPLEMENTATION */
 
