@@ -1025,11 +1025,15 @@ static const retry_ms retry__controlled[6] = {1, 10, 50, 100, 500, 1000};
 #define RETRY__RFC0049(X) X(EXPONENTIAL, NONE, 0, 0, 1, 0, 0, 0, 0, 500, 0)
 #define RETRY__LADDER(X) X(TABLE, NONE, 0, 0, 0, 0, 0, 0, 0, 0, 0)
 
+/* All fields of a backoff. Braces, as this section is C89 and C++98, too. */
+#define RETRY__BACKOFF_OF(curve, jitter, min, initial, max, factor, table, table_length) \
+    {                                                                                    \
+        curve, jitter, min, initial, max, factor, 0, table, table_length, NULL           \
+    }
 #define RETRY__BACKOFF(curve, jitter, min, attempts, initial, throttled, throttled_max, after_max, \
                        after_slack, max, factor)                                                   \
-    { /* braces: this section is C89 and C++98, too */                                             \
-        RETRY_CURVE_##curve, RETRY_JITTER_##jitter, min, initial, max, factor, 0, NULL, 0, NULL    \
-    }
+    RETRY__BACKOFF_OF(RETRY_CURVE_##curve, RETRY_JITTER_##jitter, min, initial, max, factor, NULL, \
+                      0)
 #define RETRY__BACKOFF_THROTTLED(curve, jitter, min, attempts, initial, throttled, throttled_max, \
                                  after_max, after_slack, max, factor)                             \
     RETRY__BACKOFF(curve, jitter, min, 0, throttled, 0, 0, 0, 0,                                  \
@@ -1039,10 +1043,8 @@ static const retry_ms retry__controlled[6] = {1, 10, 50, 100, 500, 1000};
 #define RETRY_BACKOFF_BEST_EFFORT RETRY__BEST_EFFORT(RETRY__BACKOFF)
 #define RETRY_BACKOFF_THROTTLED RETRY__BEST_EFFORT(RETRY__BACKOFF_THROTTLED)
 #define RETRY_BACKOFF_RFC0049 RETRY__RFC0049(RETRY__BACKOFF)
-#define RETRY_BACKOFF_CONTROLLED                                                        \
-    {                                                                                   \
-        RETRY_CURVE_TABLE, RETRY_JITTER_NONE, 0, 0, 0, 0, 0, retry__controlled, 6, NULL \
-    }
+#define RETRY_BACKOFF_CONTROLLED \
+    RETRY__BACKOFF_OF(RETRY_CURVE_TABLE, RETRY_JITTER_NONE, 0, 0, 0, 0, retry__controlled, 6)
 #define RETRY_BACKOFF_AWS RETRY__AWS(RETRY__BACKOFF)
 #define RETRY_BACKOFF_AWS_2026 RETRY__AWS_2026(RETRY__BACKOFF)
 #define RETRY_BACKOFF_GRPC RETRY__GRPC(RETRY__BACKOFF)
@@ -1079,13 +1081,16 @@ RETRY_API const retry_strategy *retry_best_effort(void);
 /* Refuses (REFUSED) what is not always retried; for a library's internal operations. RFC 0049. */
 RETRY_API const retry_strategy *retry_fail_fast(void);
 
-#define RETRY__POLICY(curve, jitter, min, attempts, initial, throttled, throttled_max, after_max,  \
-                      after_slack, max, factor)                                                    \
-    RETRY__INIT(RETRY__INIT(retry_policy_after),                                                   \
-                RETRY__BACKOFF(curve, jitter, min, 0, initial, 0, 0, 0, 0, max, factor),           \
-                RETRY__BACKOFF_THROTTLED(curve, jitter, min, 0, 0, throttled, throttled_max, 0, 0, \
-                                         max, factor),                                             \
-                attempts, after_max, after_slack, 0)
+/* All fields of a policy. */
+#define RETRY__POLICY_OF(after, backoff, throttle_backoff, attempts, after_max, after_slack) \
+    RETRY__INIT(RETRY__INIT(after), backoff, throttle_backoff, attempts, after_max, after_slack, 0)
+#define RETRY__POLICY(curve, jitter, min, attempts, initial, throttled, throttled_max, after_max, \
+                      after_slack, max, factor)                                                   \
+    RETRY__POLICY_OF(retry_policy_after,                                                          \
+                     RETRY__BACKOFF(curve, jitter, min, 0, initial, 0, 0, 0, 0, max, factor),     \
+                     RETRY__BACKOFF_THROTTLED(curve, jitter, min, 0, 0, throttled, throttled_max, \
+                                              0, 0, max, factor),                                 \
+                     attempts, after_max, after_slack)
 #define RETRY_POLICY_BEST_EFFORT RETRY__BEST_EFFORT(RETRY__POLICY)
 #define RETRY_POLICY_SMITHY RETRY__SMITHY(RETRY__POLICY)
 #define RETRY_POLICY_AWS RETRY__AWS(RETRY__POLICY)
@@ -1142,10 +1147,16 @@ RETRY_API void retry_budget_deposit(retry_budget *budget, uint32_t amount);
 RETRY_API uint32_t retry_budget_balance(const retry_budget *budget);
 
 #define RETRY__TOKEN 1000u /* RETRY_TOKENS(1) in whole numbers */
+/* All fields of the options, in thousandths of a token; and of those that nothing expires of, in
+   tokens. */
+#define RETRY__BUDGET_OF(capacity, cost, timeout_cost, throttle_cost, success, floor, refund,      \
+                         charge, expire, base)                                                     \
+    RETRY__INIT(capacity, cost, timeout_cost, throttle_cost, success, 0, 0, floor, refund, charge, \
+                expire, base)
 #define RETRY__BUDGET(capacity, cost, timeout_cost, throttle_cost, success, floor, refund, charge) \
-    RETRY__INIT(RETRY_TOKENS(capacity), RETRY_TOKENS(cost), RETRY_TOKENS(timeout_cost),            \
-                RETRY_TOKENS(throttle_cost), RETRY_TOKENS(success), 0, 0, RETRY_TOKENS(floor),     \
-                refund, charge, 0, 0)
+    RETRY__BUDGET_OF(RETRY_TOKENS(capacity), RETRY_TOKENS(cost), RETRY_TOKENS(timeout_cost),       \
+                     RETRY_TOKENS(throttle_cost), RETRY_TOKENS(success), RETRY_TOKENS(floor),      \
+                     refund, charge, 0, 0)
 
 /* Initialisers of retry_budget_options. SMITHY gives 1 token back on every success, as its guide
    says; AWS gives back the last charge, or 1 token for a success that needed no retry. */
@@ -1157,15 +1168,15 @@ RETRY_API uint32_t retry_budget_balance(const retry_budget *budget);
 /* For RETRY_POLICY_BEST_EFFORT: a base of one token, which comes back in 20 s, and a tenth of a
    token for each success, which expires after 10 s. A retry costs a quarter, after a time-out or a
    throttled answer a whole token. It holds 20 tokens for each operation in flight (saturating). */
-#define RETRY_BUDGET_BEST_EFFORT(in_flight)                                                      \
-    RETRY__INIT(                                                                                 \
-        RETRY__CAST(uint32_t,                                                                    \
-                    RETRY__CAST(uint64_t, in_flight) >> 32 != 0 ||                               \
-                            RETRY__CAST(uint64_t, in_flight) * 20 * RETRY__TOKEN > UINT32_MAX    \
-                        ? UINT32_MAX                                                             \
-                        : RETRY__CAST(uint64_t, in_flight) * 20 * RETRY__TOKEN),                 \
-        RETRY_TOKENS(0.25), RETRY_TOKENS(1), RETRY_TOKENS(1), RETRY_TOKENS(0.1), 0, 0, 0, false, \
-        false, 10000, RETRY_PER_SECOND(0.05))
+#define RETRY_BUDGET_BEST_EFFORT(in_flight)                                                       \
+    RETRY__BUDGET_OF(                                                                             \
+        RETRY__CAST(uint32_t,                                                                     \
+                    RETRY__CAST(uint64_t, in_flight) >> 32 != 0 ||                                \
+                            RETRY__CAST(uint64_t, in_flight) * 20 * RETRY__TOKEN > UINT32_MAX     \
+                        ? UINT32_MAX                                                              \
+                        : RETRY__CAST(uint64_t, in_flight) * 20 * RETRY__TOKEN),                  \
+        RETRY_TOKENS(0.25), RETRY_TOKENS(1), RETRY_TOKENS(1), RETRY_TOKENS(0.1), 0, false, false, \
+        10000, RETRY_PER_SECOND(0.05))
 
 /* ---- Connection ---------------------------------------------------------------------------- */
 
@@ -2390,8 +2401,8 @@ static retry_action retry__best_effort_after(const retry_strategy *self, const r
 
 RETRY_API const retry_strategy *retry_best_effort(void)
 {
-    static const retry_policy best_effort = {
-        {retry__best_effort_after}, RETRY_BACKOFF_BEST_EFFORT, RETRY_BACKOFF_THROTTLED, 0, 0, 0, 0};
+    static const retry_policy best_effort = RETRY__POLICY_OF(
+        retry__best_effort_after, RETRY_BACKOFF_BEST_EFFORT, RETRY_BACKOFF_THROTTLED, 0, 0, 0);
     return &best_effort.base;
 }
 
@@ -3032,7 +3043,8 @@ static void retry__budget_fill(retry_budget *budget, retry_time now)
 RETRY_API void retry_budget_init(retry_budget *budget, const retry_budget_options *options,
                                  retry_time now)
 {
-    static const retry_budget_options empty = {0, 0, 0, 0, 0, 0, 0, 0, false, false, 0, 0};
+    static const retry_budget_options empty =
+        RETRY__BUDGET_OF(0, 0, 0, 0, 0, 0, false, false, 0, 0);
     if (!budget)
         return;
     budget->options = options ? *options : empty;
@@ -4895,10 +4907,11 @@ static bool retry__look(retry_operation *op, retry_step *step)
     return true;
 }
 
+static const retry_step retry__nothing = {0, 0, 0, 0, 0, 0, 0};
+
 RETRY_API retry_step retry_next(retry_operation *op, retry_time now)
 {
-    static const retry_step nothing = {0, 0, 0, 0, 0, 0, 0};
-    retry_step step = nothing;
+    retry_step step = retry__nothing;
     RETRY_ASSERT(op && "retry_next: a NULL operation");
     RETRY_ASSERT((!op || op->retry__phase != RETRY__NEW) && "retry_start comes first");
     if (!op || op->retry__phase == RETRY__NEW) {
@@ -4908,7 +4921,7 @@ RETRY_API retry_step retry_next(retry_operation *op, retry_time now)
     }
     op->retry__now = now;
     while (!retry__look(op, &step))
-        step = nothing;
+        step = retry__nothing;
     return step;
 }
 
@@ -5624,7 +5637,8 @@ RETRY_API void retry_service_init(retry_service *service, retry_time now)
 
 RETRY__ONCE retry_step retry__run_end(uint8_t verdict, uint8_t cause)
 {
-    retry_step step = {RETRY_DO_END, 0, 0, 0, 0, 0, 0};
+    retry_step step = retry__nothing;
+    step.what = RETRY_DO_END;
     step.verdict = verdict;
     step.cause = cause;
     return step;
@@ -5821,12 +5835,12 @@ RETRY_API const retry_client *retry_scope_client(retry_scopes *scopes, const voi
     X("grpc", RETRY__GRPC)               \
     X("rfc0049", RETRY__RFC0049)         \
     X("controlled", RETRY__LADDER)
-#define RETRY__BUDGET_PRESETS(X)                                                \
-    X("none", RETRY__INIT(UINT32_MAX, 0, 0, 0, 0, 0, 0, 0, false, false, 0, 0)) \
-    X("best-effort", RETRY_BUDGET_BEST_EFFORT(1))                               \
-    X("smithy", RETRY_BUDGET_SMITHY)                                            \
-    X("aws-2026", RETRY_BUDGET_AWS_2026)                                        \
-    X("aws", RETRY_BUDGET_AWS)                                                  \
+#define RETRY__BUDGET_PRESETS(X)                                               \
+    X("none", RETRY__BUDGET_OF(UINT32_MAX, 0, 0, 0, 0, 0, false, false, 0, 0)) \
+    X("best-effort", RETRY_BUDGET_BEST_EFFORT(1))                              \
+    X("smithy", RETRY_BUDGET_SMITHY)                                           \
+    X("aws-2026", RETRY_BUDGET_AWS_2026)                                       \
+    X("aws", RETRY_BUDGET_AWS)                                                 \
     X("grpc", RETRY_BUDGET_GRPC)
 
 /* Keys, X(its number, name, kind of value, field). */
@@ -6155,8 +6169,8 @@ static const retry__preset *retry__policy_preset(retry_policy *policy, retry__sc
     static const retry__preset presets[] = {RETRY__POLICY_PRESETS(RETRY__X)};
 #undef RETRY__X
 #undef RETRY__PRESET
-    static const retry_policy plain = {
-        {retry_policy_after}, RETRY_BACKOFF_DEFAULT, RETRY_BACKOFF_DEFAULT, 0, 0, 0, 0};
+    static const retry_policy plain =
+        RETRY__POLICY_OF(retry_policy_after, RETRY_BACKOFF_DEFAULT, RETRY_BACKOFF_DEFAULT, 0, 0, 0);
     const retry__preset *preset = &presets[retry__parse_preset(text, &retry__policies, 0)];
     *policy = plain;
     policy->backoff.curve = preset->curve;
