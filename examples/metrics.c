@@ -139,7 +139,7 @@ int main(void)
 {
     static retry_service service = {.limit = {.max = 1}}; /* at once */
     static retry_breaker breaker = {.in_a_row = 5};       /* one at a time: few reports */
-    const retry_clock clock = {now, sleep_for, NULL};
+    const retry_clock clock = {.now = now, .sleep = sleep_for};
     service.client.observe = count;
     service.client.cut_after = 1000; /* ms */
     retry_service_init(&service, simulated);

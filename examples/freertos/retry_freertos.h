@@ -55,7 +55,7 @@ static inline void retry_freertos_sleep(void *unused, retry_ms ms)
 /* For retry_run, in a task. */
 static inline retry_clock retry_freertos_clock(void)
 {
-    const retry_clock clock = {retry_freertos_now, retry_freertos_sleep, NULL};
+    const retry_clock clock = {.now = retry_freertos_now, .sleep = retry_freertos_sleep};
     return clock;
 }
 

@@ -225,7 +225,7 @@ static bool layer_attempt(void *context, const retry_operation *op, const retry_
 {
     service_layer *outer = (service_layer *)context;
     service_layer inner = *outer;
-    const retry_clock clock = {layer_now, layer_sleep, outer->simulated};
+    const retry_clock clock = {.now = layer_now, .sleep = layer_sleep, .context = outer->simulated};
     retry_operation inner_operation = {
         .client = outer->client, .timeout = UINT32_MAX, .idempotent = true};
     (void)op;

@@ -472,10 +472,9 @@ static void crowd_tell(crowd *c, crowd_operation *o, bool done)
 /* Whether the guard lets an attempt pass; else it has failed. */
 static bool crowd_ask(crowd *c, crowd_operation *o)
 {
-    static const retry_failure held = {RETRY_REASON_CLIENT_THROTTLED, 0, 0, 0, 0, 0, 0, 0, 0, 0};
+    static const retry_failure held = {.reason = RETRY_REASON_CLIENT_THROTTLED};
     o->sent_at = c->now;
-    o->asked = c->set->guard &&
-               c->set->guard->ask(c, &c->clients[o->client], o->retry.retries > 0);
+    o->asked = c->set->guard && c->set->guard->ask(c, &c->clients[o->client], o->retry.retries > 0);
     if (!c->set->guard || o->asked)
         return true;
     crowd_bin_now(c)->sent--;

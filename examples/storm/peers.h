@@ -226,7 +226,7 @@ static retry_budget_options peer_budget;
 
 static void peer_parse(const peer *as)
 {
-    retry_text_error error = {0, NULL};
+    retry_text_error error = {.offset = 0};
     const char *policy = as->policy, *budget = as->budget;
     if (!retry_parse_policy(&peer_policy, policy, strlen(policy), &error) ||
         !retry_parse_budget(&peer_budget, budget, strlen(budget), &error)) {

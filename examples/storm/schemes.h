@@ -43,7 +43,7 @@ typedef struct scheme_list {
     uint32_t count;
 } scheme_list;
 
-static const retry_budget_options no_budget = {0, 0, 0, 0, 0, 0, 0, 0, false, false, 0, 0};
+static const retry_budget_options no_budget = {.capacity = 0};
 static const retry_budget_options aws_bucket = RETRY_BUDGET_AWS;
 static const retry_budget_options aws_2026_bucket = RETRY_BUDGET_AWS_2026;
 static const retry_budget_options grpc_bucket = RETRY_BUDGET_GRPC;

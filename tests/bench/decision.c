@@ -52,8 +52,8 @@ static void run_retry(unsigned long operations, uint32_t failures)
 
 static void run_budget(unsigned long operations, uint32_t failures)
 {
-    static const retry_budget_options options = {500000, 1000, 0,     0,     12000, 0,
-                                                 0,      0,    false, false, 0,     0};
+    static const retry_budget_options options = {
+        .capacity = 500000, .retry_cost = 1000, .success_deposit = 12000};
     retry_client client;
     retry_budget budget;
     memset(&client, 0, sizeof client);

@@ -2,20 +2,29 @@
    ends of every range that is drawn from, and what the draws look like. */
 #define RETRY_IMPLEMENTATION
 #include "../../retry.h"
+#include "../support/backoffs.h"
 #include "../support/check.h"
 
 #include <float.h>
 
-#define BACKOFF(curve, jitter, min, initial, max, factor, spread)       \
-    {                                                                   \
-        curve, jitter, min, initial, max, factor, spread, NULL, 0, NULL \
-    }
-#define EXPONENTIAL(initial, max, factor) \
-    BACKOFF(RETRY_CURVE_EXPONENTIAL, RETRY_JITTER_NONE, 0, initial, max, factor, 0)
-#define CURVE(curve, initial, max) BACKOFF(curve, RETRY_JITTER_NONE, 0, initial, max, 0, 0)
-
 #define SMALLEST_FACTOR 65537u /* 1 + 1/65536 */
 #define LARGEST_FACTOR UINT32_MAX
+
+static retry_backoff exponential(retry_ms initial, retry_ms max, uint32_t factor)
+{
+    return backoff_of(RETRY_CURVE_EXPONENTIAL, RETRY_JITTER_NONE, 0, initial, max, factor, 0);
+}
+
+static retry_backoff constant(retry_ms initial, retry_ms max)
+{
+    return backoff_of(RETRY_CURVE_CONSTANT, RETRY_JITTER_NONE, 0, initial, max, 0, 0);
+}
+
+static retry_backoff jittered(uint8_t jitter, retry_ms min, retry_ms initial, retry_ms max,
+                              uint32_t spread)
+{
+    return backoff_of(RETRY_CURVE_EXPONENTIAL, jitter, min, initial, max, 0, spread);
+}
 
 /* ---- curves -------------------------------------------------------------------------------- */
 
@@ -26,62 +35,81 @@ static retry_ms custom_curve(const retry_backoff *self, uint32_t attempt)
     return self->initial + 10 * attempt;
 }
 
-static const struct {
-    const char *name;
-    retry_backoff backoff;
-    unsigned count;
-    retry_ms expected[13];
-} curves[] = {
-    {"best effort", RETRY_BACKOFF_BEST_EFFORT, 7, {100, 200, 400, 800, 1600, 3200, 5000}},
-    {"throttled", RETRY_BACKOFF_THROTTLED, 8, {100, 200, 400, 800, 1600, 3200, 6400, 10000}},
-    {"RFC 0049", RETRY_BACKOFF_RFC0049, 11, {1, 2, 4, 8, 16, 32, 64, 128, 256, 500, 500}},
-    {"controlled", RETRY_BACKOFF_CONTROLLED, 8, {1, 10, 50, 100, 500, 1000, 1000, 1000}},
-    {"times 3", EXPONENTIAL(10, 1000, RETRY_RATIO(3)), 7, {10, 30, 90, 270, 810, 1000, 1000}},
-    {"gRPC",
-     RETRY_BACKOFF_GRPC,
-     12,
-     {1000, 1600, 2560, 4096, 6554, 10486, 16777, 26844, 42950, 68719, 109951, 120000}},
-    {"AWS", RETRY_BACKOFF_AWS, 9, {1000, 2000, 4000, 8000, 16000, 20000, 20000, 20000, 20000}},
-    {"AWS 2026",
-     RETRY_BACKOFF_AWS_2026,
-     10,
-     {50, 100, 200, 400, 800, 1600, 3200, 6400, 12800, 20000}},
-    {"default", RETRY_BACKOFF_DEFAULT, 5, {1, 2, 4, 8, 16}},
-    {"first above the cap", EXPONENTIAL(5000, 1000, 0), 3, {1000, 1000, 1000}},
-    {"factor 1", EXPONENTIAL(70, 0, RETRY_RATIO(1)), 3, {70, 70, 70}},
-    {"factor next to none", EXPONENTIAL(70, 0, 1), 3, {70, 70, 70}},
-    {"a half is rounded up", EXPONENTIAL(1, 0, RETRY_RATIO(1.5)), 3, {1, 2, 2}},
-    {"less than a half is not", EXPONENTIAL(41037279, 0, 65649), 3, {41037279, 41108037, 41178917}},
-    {"factor below 1", EXPONENTIAL(70, 0, RETRY_RATIO(0.5)), 3, {70, 70, 70}},
-    {"constant", CURVE(RETRY_CURVE_CONSTANT, 250, 0), 3, {250, 250, 250}},
-    {"constant of 0", CURVE(RETRY_CURVE_CONSTANT, 0, 0), 2, {1, 1}},
-    {"constant above the cap", CURVE(RETRY_CURVE_CONSTANT, 250, 90), 2, {90, 90}},
-    {"table",
-     {RETRY_CURVE_TABLE, 0, 0, 0, 0, 0, 0, table_values, 3, NULL},
-     5,
-     {7, 3, 900, 900, 900}},
-    {"table with a cap",
-     {RETRY_CURVE_TABLE, 0, 0, 0, 5, 0, 0, table_values, 3, NULL},
-     4,
-     {5, 3, 5, 5}},
-    {"table has no initial",
-     {RETRY_CURVE_TABLE, 0, 0, 9, 0, 0, 0, table_values, 3, NULL},
-     2,
-     {7, 3}},
-    {"table of one", {RETRY_CURVE_TABLE, 0, 0, 0, 0, 0, 0, table_values, 1, NULL}, 2, {7, 7}},
-    {"table of none", {RETRY_CURVE_TABLE, 0, 0, 5, 0, 0, 0, table_values, 0, NULL}, 3, {5, 10, 20}},
-    {"no table", {RETRY_CURVE_TABLE, 0, 0, 5, 0, 0, 0, NULL, 3, custom_curve}, 3, {5, 10, 20}},
-    {"custom", {RETRY_CURVE_CUSTOM, 0, 0, 5, 0, 0, 0, NULL, 0, custom_curve}, 3, {5, 15, 25}},
-    {"custom with a cap",
-     {RETRY_CURVE_CUSTOM, 0, 0, 5, 12, 0, 0, NULL, 0, custom_curve},
-     3,
-     {5, 12, 12}},
-    {"custom of none", {RETRY_CURVE_CUSTOM, 0, 0, 5, 0, 0, 0, NULL, 0, NULL}, 3, {5, 10, 20}},
-    {"min is not applied", BACKOFF(RETRY_CURVE_EXPONENTIAL, 0, 50, 4, 0, 0, 0), 3, {4, 8, 16}},
-};
+static retry_backoff own_curve(uint8_t curve, retry_ms initial, retry_ms max, const retry_ms *table,
+                               uint32_t length,
+                               retry_ms (*custom)(const retry_backoff *self, uint32_t retries))
+{
+    retry_backoff backoff = backoff_of(curve, 0, 0, initial, max, 0, 0);
+    backoff.table = table;
+    backoff.table_length = length;
+    backoff.custom = custom;
+    return backoff;
+}
 
 static void test_curves(void)
 {
+    const struct {
+        const char *name;
+        retry_backoff backoff;
+        unsigned count;
+        retry_ms expected[13];
+    } curves[] = {
+        {"best effort", RETRY_BACKOFF_BEST_EFFORT, 7, {100, 200, 400, 800, 1600, 3200, 5000}},
+        {"throttled", RETRY_BACKOFF_THROTTLED, 8, {100, 200, 400, 800, 1600, 3200, 6400, 10000}},
+        {"RFC 0049", RETRY_BACKOFF_RFC0049, 11, {1, 2, 4, 8, 16, 32, 64, 128, 256, 500, 500}},
+        {"controlled", RETRY_BACKOFF_CONTROLLED, 8, {1, 10, 50, 100, 500, 1000, 1000, 1000}},
+        {"times 3", exponential(10, 1000, RETRY_RATIO(3)), 7, {10, 30, 90, 270, 810, 1000, 1000}},
+        {"gRPC",
+         RETRY_BACKOFF_GRPC,
+         12,
+         {1000, 1600, 2560, 4096, 6554, 10486, 16777, 26844, 42950, 68719, 109951, 120000}},
+        {"AWS", RETRY_BACKOFF_AWS, 9, {1000, 2000, 4000, 8000, 16000, 20000, 20000, 20000, 20000}},
+        {"AWS 2026",
+         RETRY_BACKOFF_AWS_2026,
+         10,
+         {50, 100, 200, 400, 800, 1600, 3200, 6400, 12800, 20000}},
+        {"default", RETRY_BACKOFF_DEFAULT, 5, {1, 2, 4, 8, 16}},
+        {"first above the cap", exponential(5000, 1000, 0), 3, {1000, 1000, 1000}},
+        {"factor 1", exponential(70, 0, RETRY_RATIO(1)), 3, {70, 70, 70}},
+        {"factor next to none", exponential(70, 0, 1), 3, {70, 70, 70}},
+        {"a half is rounded up", exponential(1, 0, RETRY_RATIO(1.5)), 3, {1, 2, 2}},
+        {"less than a half is not",
+         exponential(41037279, 0, 65649),
+         3,
+         {41037279, 41108037, 41178917}},
+        {"factor below 1", exponential(70, 0, RETRY_RATIO(0.5)), 3, {70, 70, 70}},
+        {"constant", constant(250, 0), 3, {250, 250, 250}},
+        {"constant of 0", constant(0, 0), 2, {1, 1}},
+        {"constant above the cap", constant(250, 90), 2, {90, 90}},
+        {"table",
+         own_curve(RETRY_CURVE_TABLE, 0, 0, table_values, 3, NULL),
+         5,
+         {7, 3, 900, 900, 900}},
+        {"table with a cap",
+         own_curve(RETRY_CURVE_TABLE, 0, 5, table_values, 3, NULL),
+         4,
+         {5, 3, 5, 5}},
+        {"table has no initial",
+         own_curve(RETRY_CURVE_TABLE, 9, 0, table_values, 3, NULL),
+         2,
+         {7, 3}},
+        {"table of one", own_curve(RETRY_CURVE_TABLE, 0, 0, table_values, 1, NULL), 2, {7, 7}},
+        {"table of none",
+         own_curve(RETRY_CURVE_TABLE, 5, 0, table_values, 0, NULL),
+         3,
+         {5, 10, 20}},
+        {"no table", own_curve(RETRY_CURVE_TABLE, 5, 0, NULL, 3, custom_curve), 3, {5, 10, 20}},
+        {"custom", own_curve(RETRY_CURVE_CUSTOM, 5, 0, NULL, 0, custom_curve), 3, {5, 15, 25}},
+        {"custom with a cap",
+         own_curve(RETRY_CURVE_CUSTOM, 5, 12, NULL, 0, custom_curve),
+         3,
+         {5, 12, 12}},
+        {"custom of none", own_curve(RETRY_CURVE_CUSTOM, 5, 0, NULL, 0, NULL), 3, {5, 10, 20}},
+        {"min is not applied",
+         backoff_of(RETRY_CURVE_EXPONENTIAL, 0, 50, 4, 0, 0, 0),
+         3,
+         {4, 8, 16}},
+    };
     size_t i;
     unsigned attempt;
     for (i = 0; i < CHECK_COUNT(curves); i++) {
@@ -98,19 +126,19 @@ static void test_curves(void)
 
 static void test_last_attempt(void)
 {
-    static const struct {
+    const struct {
         const char *name;
         retry_backoff backoff;
         retry_ms expected;
     } rows[] = {
         {"doubling without end", RETRY_BACKOFF_DEFAULT, UINT32_MAX},
         {"best effort", RETRY_BACKOFF_BEST_EFFORT, 5000},
-        {"smallest factor", EXPONENTIAL(1, 0, SMALLEST_FACTOR), UINT32_MAX},
-        {"largest factor", EXPONENTIAL(UINT32_MAX, 0, LARGEST_FACTOR), UINT32_MAX},
-        {"factor 1", EXPONENTIAL(UINT32_MAX - 1, 0, RETRY_RATIO(1)), UINT32_MAX - 1},
-        {"constant", CURVE(RETRY_CURVE_CONSTANT, 250, 0), 250},
+        {"smallest factor", exponential(1, 0, SMALLEST_FACTOR), UINT32_MAX},
+        {"largest factor", exponential(UINT32_MAX, 0, LARGEST_FACTOR), UINT32_MAX},
+        {"factor 1", exponential(UINT32_MAX - 1, 0, RETRY_RATIO(1)), UINT32_MAX - 1},
+        {"constant", constant(250, 0), 250},
         {"controlled", RETRY_BACKOFF_CONTROLLED, 1000},
-        {"table", {RETRY_CURVE_TABLE, 0, 0, 0, 0, 0, 0, table_values, 3, NULL}, 900},
+        {"table", own_curve(RETRY_CURVE_TABLE, 0, 0, table_values, 3, NULL), 900},
     };
     size_t i;
     for (i = 0; i < CHECK_COUNT(rows); i++) {
@@ -140,7 +168,7 @@ static void test_null(void)
 
 static void test_unknown_curve_and_jitter(void)
 {
-    retry_backoff expected = EXPONENTIAL(10, 5000, RETRY_RATIO(3));
+    retry_backoff expected = exponential(10, 5000, RETRY_RATIO(3));
     unsigned value, attempt;
     for (value = RETRY_CURVE_CUSTOM + 1; value < 256; value++) {
         for (attempt = 0; attempt < 8; attempt++) {
@@ -236,7 +264,7 @@ static void test_accuracy(void)
     for (i = 0; i < CHECK_COUNT(factors); i++) {
         for (j = 0; j < CHECK_COUNT(initials); j++) {
             for (k = 0; k < CHECK_COUNT(caps); k++) {
-                retry_backoff backoff = EXPONENTIAL(initials[j], caps[k], factors[i]);
+                retry_backoff backoff = exponential(initials[j], caps[k], factors[i]);
                 check_accuracy_everywhere(&backoff);
             }
         }
@@ -248,7 +276,7 @@ static void test_accuracy_of_random_backoffs(void)
     unsigned i;
     for (i = 0; i < 5000; i++) {
         unsigned shift = check_random() & 31;
-        retry_backoff backoff = EXPONENTIAL(check_random() >> shift, 0, 0);
+        retry_backoff backoff = exponential(check_random() >> shift, 0, 0);
         backoff.factor = 65536 + (check_random() >> (check_random() & 31)) / 2;
         check_accuracy(&backoff, check_random() >> (check_random() & 31));
     }
@@ -260,7 +288,7 @@ static void test_accuracy_of_small_factors(void)
     unsigned i;
     for (i = 0; i < 5000; i++) {
         uint32_t above = 1 + check_random() % 64;
-        retry_backoff backoff = EXPONENTIAL(1, 0, 0);
+        retry_backoff backoff = exponential(1, 0, 0);
         backoff.factor = RETRY_RATIO(1) + above;
         check_accuracy(&backoff, (check_random() % 1500000) / above);
         check_accuracy(&backoff, 1450000 / above + check_random() % 4000);
@@ -300,7 +328,7 @@ static void test_never_falls(void)
     size_t i, j;
     for (i = 0; i < CHECK_COUNT(initials); i++) {
         for (j = 0; j < CHECK_COUNT(factors); j++) {
-            retry_backoff backoff = EXPONENTIAL(initials[i], 0, factors[j]);
+            retry_backoff backoff = exponential(initials[i], 0, factors[j]);
             check_never_falls_anywhere(&backoff);
         }
     }
@@ -311,7 +339,7 @@ static void test_never_falls_with_small_factors(void)
 {
     uint32_t factor;
     for (factor = SMALLEST_FACTOR; factor < SMALLEST_FACTOR + 40; factor += 3) {
-        retry_backoff backoff = EXPONENTIAL(3000000000u, 0, 0);
+        retry_backoff backoff = exponential(3000000000u, 0, 0);
         backoff.factor = factor;
         check_never_falls(&backoff, 0, 1000 / CHECK_ONE_IN);
         backoff.initial = 100001;
@@ -394,79 +422,108 @@ static void check_delay_range(const retry_backoff *backoff, uint32_t attempt, re
     }
 }
 
-/* The rows that the reference above could get wrong in the same way as the library. */
-static const struct {
-    const char *name;
-    retry_backoff backoff;
-    uint32_t attempt;
-    retry_ms previous;
-    struct range range;
-} ranges[] = {
-#define JITTER(jitter, min, initial, max, spread) \
-    BACKOFF(RETRY_CURVE_EXPONENTIAL, jitter, min, initial, max, 0, spread)
-    {"none", JITTER(RETRY_JITTER_NONE, 0, 100, 0, 0), 3, 0, {800, 800}},
-    {"none, min", JITTER(RETRY_JITTER_NONE, 900, 100, 0, 0), 3, 0, {900, 900}},
-    {"none, min above max", JITTER(RETRY_JITTER_NONE, 900, 100, 500, 0), 3, 0, {900, 900}},
-    {"default", JITTER(0, 0, 100, 0, 0), 3, 0, {0, 800}},
-    {"default, min", JITTER(0, 100, 100, 0, 0), 3, 0, {100, 800}},
-    {"default, all of it", RETRY_BACKOFF_DEFAULT, 9, 0, {0, 512}},
-    {"zeroed", {0, 0, 0, 0, 0, 0, 0, NULL, 0, NULL}, 9, 0, {0, 512}},
-    {"full", JITTER(RETRY_JITTER_FULL, 0, 100, 0, 0), 3, 0, {0, 800}},
-    {"full, capped", JITTER(RETRY_JITTER_FULL, 0, 100, 500, 0), 3, 0, {0, 500}},
-    {"full, min", JITTER(RETRY_JITTER_FULL, 100, 100, 0, 0), 3, 0, {100, 800}},
-    {"full, min above", JITTER(RETRY_JITTER_FULL, 900, 100, 0, 0), 3, 0, {900, 900}},
-    {"full, min above max", JITTER(RETRY_JITTER_FULL, 700, 100, 500, 0), 3, 0, {700, 700}},
-    {"full, whole width", JITTER(RETRY_JITTER_FULL, 0, 1, 0, 0), 99, 0, {0, UINT32_MAX}},
-    {"equal", JITTER(RETRY_JITTER_EQUAL, 0, 100, 0, 0), 3, 0, {400, 800}},
-    {"equal, min below", JITTER(RETRY_JITTER_EQUAL, 300, 100, 0, 0), 3, 0, {400, 800}},
-    {"equal, min inside", JITTER(RETRY_JITTER_EQUAL, 600, 100, 0, 0), 3, 0, {600, 800}},
-    {"equal, min above max", JITTER(RETRY_JITTER_EQUAL, 600, 100, 500, 0), 3, 0, {600, 600}},
-    {"spread", JITTER(RETRY_JITTER_SPREAD, 0, 1000, 0, RETRY_RATIO(0.25)), 0, 0, {750, 1250}},
-    {"spread, gRPC", RETRY_BACKOFF_GRPC, 0, 0, {800, 1200}},
-    {"spread, gRPC at the cap", RETRY_BACKOFF_GRPC, 50, 0, {96000, 144000}},
-    {"spread of 0: 0.2", JITTER(RETRY_JITTER_SPREAD, 0, 1000, 0, 0), 0, 0, {800, 1200}},
-    {"least spread", JITTER(RETRY_JITTER_SPREAD, 0, 1000, 0, 1), 0, 0, {1000, 1000}},
-    {"spread above 1", JITTER(RETRY_JITTER_SPREAD, 0, 10, 0, RETRY_RATIO(1.5)), 0, 0, {0, 25}},
-    {"spread of a half", JITTER(RETRY_JITTER_SPREAD, 0, 1, 0, RETRY_RATIO(0.5)), 0, 0, {0, 2}},
-    {"spread below a half", JITTER(RETRY_JITTER_SPREAD, 0, 1, 0, 0x7fff), 0, 0, {1, 1}},
-    {"spread, min", JITTER(RETRY_JITTER_SPREAD, 9, 10, 0, RETRY_RATIO(0.5)), 0, 0, {9, 15}},
-    {"spread, min above", JITTER(RETRY_JITTER_SPREAD, 16, 10, 0, RETRY_RATIO(0.5)), 0, 0, {16, 16}},
-    {"spread, saturated",
-     JITTER(RETRY_JITTER_SPREAD, 0, 4000000000u, 0, RETRY_RATIO(0.25)),
-     0,
-     0,
-     {3000000000u, UINT32_MAX}},
-    {"decorrelated, first", JITTER(RETRY_JITTER_DECORRELATED, 0, 100, 0, 0), 0, 0, {100, 300}},
-    {"decorrelated, small", JITTER(RETRY_JITTER_DECORRELATED, 0, 100, 0, 0), 9, 99, {100, 300}},
-    {"decorrelated", JITTER(RETRY_JITTER_DECORRELATED, 0, 100, 0, 0), 1, 400, {100, 1200}},
-    {"decorrelated, cap", JITTER(RETRY_JITTER_DECORRELATED, 0, 100, 900, 0), 1, 400, {100, 900}},
-    {"decorrelated, low cap", JITTER(RETRY_JITTER_DECORRELATED, 0, 100, 60, 0), 1, 400, {60, 60}},
-    {"decorrelated, min", JITTER(RETRY_JITTER_DECORRELATED, 150, 100, 0, 0), 1, 100, {150, 300}},
-    {"decorrelated, min above max",
-     JITTER(RETRY_JITTER_DECORRELATED, 700, 100, 500, 0),
-     1,
-     400,
-     {700, 700}},
-    {"decorrelated, initial 0", JITTER(RETRY_JITTER_DECORRELATED, 0, 0, 0, 0), 1, 0, {1, 3}},
-    {"decorrelated, tripled over the end",
-     JITTER(RETRY_JITTER_DECORRELATED, 0, 1, 0, 0),
-     1,
-     UINT32_MAX / 3 + 1,
-     {1, UINT32_MAX}},
-    {"decorrelated, previous at the end",
-     JITTER(RETRY_JITTER_DECORRELATED, 0, 1, 0, 0),
-     1,
-     UINT32_MAX,
-     {1, UINT32_MAX}},
-    {"decorrelated, initial at the end",
-     JITTER(RETRY_JITTER_DECORRELATED, 0, UINT32_MAX, 0, 0),
-     1,
-     0,
-     {UINT32_MAX, UINT32_MAX}},
-};
-
+/* Rows that the reference above could get wrong in the same way as the library. */
 static void test_ranges(void)
 {
+    const struct {
+        const char *name;
+        retry_backoff backoff;
+        uint32_t attempt;
+        retry_ms previous;
+        struct range range;
+    } ranges[] = {
+        {"none", jittered(RETRY_JITTER_NONE, 0, 100, 0, 0), 3, 0, {800, 800}},
+        {"none, min", jittered(RETRY_JITTER_NONE, 900, 100, 0, 0), 3, 0, {900, 900}},
+        {"none, min above max", jittered(RETRY_JITTER_NONE, 900, 100, 500, 0), 3, 0, {900, 900}},
+        {"default", jittered(0, 0, 100, 0, 0), 3, 0, {0, 800}},
+        {"default, min", jittered(0, 100, 100, 0, 0), 3, 0, {100, 800}},
+        {"default, all of it", RETRY_BACKOFF_DEFAULT, 9, 0, {0, 512}},
+        {"zeroed", backoff_of(0, 0, 0, 0, 0, 0, 0), 9, 0, {0, 512}},
+        {"full", jittered(RETRY_JITTER_FULL, 0, 100, 0, 0), 3, 0, {0, 800}},
+        {"full, capped", jittered(RETRY_JITTER_FULL, 0, 100, 500, 0), 3, 0, {0, 500}},
+        {"full, min", jittered(RETRY_JITTER_FULL, 100, 100, 0, 0), 3, 0, {100, 800}},
+        {"full, min above", jittered(RETRY_JITTER_FULL, 900, 100, 0, 0), 3, 0, {900, 900}},
+        {"full, min above max", jittered(RETRY_JITTER_FULL, 700, 100, 500, 0), 3, 0, {700, 700}},
+        {"full, whole width", jittered(RETRY_JITTER_FULL, 0, 1, 0, 0), 99, 0, {0, UINT32_MAX}},
+        {"equal", jittered(RETRY_JITTER_EQUAL, 0, 100, 0, 0), 3, 0, {400, 800}},
+        {"equal, min below", jittered(RETRY_JITTER_EQUAL, 300, 100, 0, 0), 3, 0, {400, 800}},
+        {"equal, min inside", jittered(RETRY_JITTER_EQUAL, 600, 100, 0, 0), 3, 0, {600, 800}},
+        {"equal, min above max", jittered(RETRY_JITTER_EQUAL, 600, 100, 500, 0), 3, 0, {600, 600}},
+        {"spread", jittered(RETRY_JITTER_SPREAD, 0, 1000, 0, RETRY_RATIO(0.25)), 0, 0, {750, 1250}},
+        {"spread, gRPC", RETRY_BACKOFF_GRPC, 0, 0, {800, 1200}},
+        {"spread, gRPC at the cap", RETRY_BACKOFF_GRPC, 50, 0, {96000, 144000}},
+        {"spread of 0: 0.2", jittered(RETRY_JITTER_SPREAD, 0, 1000, 0, 0), 0, 0, {800, 1200}},
+        {"least spread", jittered(RETRY_JITTER_SPREAD, 0, 1000, 0, 1), 0, 0, {1000, 1000}},
+        {"spread above 1",
+         jittered(RETRY_JITTER_SPREAD, 0, 10, 0, RETRY_RATIO(1.5)),
+         0,
+         0,
+         {0, 25}},
+        {"spread of a half",
+         jittered(RETRY_JITTER_SPREAD, 0, 1, 0, RETRY_RATIO(0.5)),
+         0,
+         0,
+         {0, 2}},
+        {"spread below a half", jittered(RETRY_JITTER_SPREAD, 0, 1, 0, 0x7fff), 0, 0, {1, 1}},
+        {"spread, min", jittered(RETRY_JITTER_SPREAD, 9, 10, 0, RETRY_RATIO(0.5)), 0, 0, {9, 15}},
+        {"spread, min above",
+         jittered(RETRY_JITTER_SPREAD, 16, 10, 0, RETRY_RATIO(0.5)),
+         0,
+         0,
+         {16, 16}},
+        {"spread, saturated",
+         jittered(RETRY_JITTER_SPREAD, 0, 4000000000u, 0, RETRY_RATIO(0.25)),
+         0,
+         0,
+         {3000000000u, UINT32_MAX}},
+        {"decorrelated, first",
+         jittered(RETRY_JITTER_DECORRELATED, 0, 100, 0, 0),
+         0,
+         0,
+         {100, 300}},
+        {"decorrelated, small",
+         jittered(RETRY_JITTER_DECORRELATED, 0, 100, 0, 0),
+         9,
+         99,
+         {100, 300}},
+        {"decorrelated", jittered(RETRY_JITTER_DECORRELATED, 0, 100, 0, 0), 1, 400, {100, 1200}},
+        {"decorrelated, cap",
+         jittered(RETRY_JITTER_DECORRELATED, 0, 100, 900, 0),
+         1,
+         400,
+         {100, 900}},
+        {"decorrelated, low cap",
+         jittered(RETRY_JITTER_DECORRELATED, 0, 100, 60, 0),
+         1,
+         400,
+         {60, 60}},
+        {"decorrelated, min",
+         jittered(RETRY_JITTER_DECORRELATED, 150, 100, 0, 0),
+         1,
+         100,
+         {150, 300}},
+        {"decorrelated, min above max",
+         jittered(RETRY_JITTER_DECORRELATED, 700, 100, 500, 0),
+         1,
+         400,
+         {700, 700}},
+        {"decorrelated, initial 0", jittered(RETRY_JITTER_DECORRELATED, 0, 0, 0, 0), 1, 0, {1, 3}},
+        {"decorrelated, tripled over the end",
+         jittered(RETRY_JITTER_DECORRELATED, 0, 1, 0, 0),
+         1,
+         UINT32_MAX / 3 + 1,
+         {1, UINT32_MAX}},
+        {"decorrelated, previous at the end",
+         jittered(RETRY_JITTER_DECORRELATED, 0, 1, 0, 0),
+         1,
+         UINT32_MAX,
+         {1, UINT32_MAX}},
+        {"decorrelated, initial at the end",
+         jittered(RETRY_JITTER_DECORRELATED, 0, UINT32_MAX, 0, 0),
+         1,
+         0,
+         {UINT32_MAX, UINT32_MAX}},
+    };
     size_t i;
     for (i = 0; i < CHECK_COUNT(ranges); i++) {
         const retry_backoff *backoff = &ranges[i].backoff;
@@ -498,7 +555,7 @@ static void check_jitters(retry_backoff backoff)
 static void test_all_ranges(void)
 {
     static const retry_ms limits[] = {0, 1, 99, 1000, UINT32_MAX};
-    retry_backoff backoff = BACKOFF(0, 0, 0, 25, 0, RETRY_RATIO(1.7), RETRY_RATIO(0.3));
+    retry_backoff backoff = backoff_of(0, 0, 0, 25, 0, RETRY_RATIO(1.7), RETRY_RATIO(0.3));
     size_t i, j;
     backoff.table = table_values;
     backoff.table_length = CHECK_COUNT(table_values);
@@ -524,7 +581,8 @@ static retry_ms counting_curve(const retry_backoff *self, uint32_t attempt)
 
 static void test_decorrelated_asks_no_curve(void)
 {
-    retry_backoff backoff = BACKOFF(RETRY_CURVE_CUSTOM, RETRY_JITTER_DECORRELATED, 0, 10, 0, 0, 0);
+    retry_backoff backoff =
+        backoff_of(RETRY_CURVE_CUSTOM, RETRY_JITTER_DECORRELATED, 0, 10, 0, 0, 0);
     backoff.custom = counting_curve;
     custom_calls = 0;
     CHECK_EQUAL(10, retry_backoff_delay(&backoff, 5, 100, 0));
@@ -538,7 +596,7 @@ static void test_decorrelated_asks_no_curve(void)
 /* Linear: the delays between the ends follow the random number. */
 static void test_linear(void)
 {
-    retry_backoff backoff = JITTER(RETRY_JITTER_FULL, 0, 100000, 0, 0);
+    retry_backoff backoff = jittered(RETRY_JITTER_FULL, 0, 100000, 0, 0);
     unsigned i;
     for (i = 0; i < 2000; i++) {
         uint32_t random = check_random();
@@ -581,16 +639,16 @@ static void check_spread_of_draws(const retry_backoff *backoff, retry_ms low)
 
 static void test_draws_at_the_cap(void)
 {
-    static const struct {
+    const struct {
         const char *name;
         retry_backoff backoff;
         retry_ms low;
     } rows[] = {
-        {"full", JITTER(RETRY_JITTER_FULL, 0, 10, 1000, 0), 0},
-        {"full, min", JITTER(RETRY_JITTER_FULL, 500, 10, 1500, 0), 500},
-        {"equal", JITTER(RETRY_JITTER_EQUAL, 0, 10, 2000, 0), 1000},
-        {"spread", JITTER(RETRY_JITTER_SPREAD, 0, 10, 2000, RETRY_RATIO(0.25)), 1500},
-        {"decorrelated", JITTER(RETRY_JITTER_DECORRELATED, 0, 10, 1010, 0), 10},
+        {"full", jittered(RETRY_JITTER_FULL, 0, 10, 1000, 0), 0},
+        {"full, min", jittered(RETRY_JITTER_FULL, 500, 10, 1500, 0), 500},
+        {"equal", jittered(RETRY_JITTER_EQUAL, 0, 10, 2000, 0), 1000},
+        {"spread", jittered(RETRY_JITTER_SPREAD, 0, 10, 2000, RETRY_RATIO(0.25)), 1500},
+        {"decorrelated", jittered(RETRY_JITTER_DECORRELATED, 0, 10, 1010, 0), 10},
     };
     size_t i;
     for (i = 0; i < CHECK_COUNT(rows); i++) {
@@ -602,7 +660,7 @@ static void test_draws_at_the_cap(void)
 /* Fed with its own delays DECORRELATED must neither stick to the cap nor to the start. */
 static void test_decorrelated_walk(void)
 {
-    retry_backoff backoff = JITTER(RETRY_JITTER_DECORRELATED, 0, 10, 1010, 0);
+    retry_backoff backoff = jittered(RETRY_JITTER_DECORRELATED, 0, 10, 1010, 0);
     unsigned i, at_cap = 0, at_start = 0;
     retry_ms delay = 0;
     for (i = 0; i < 10000; i++) {

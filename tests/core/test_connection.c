@@ -2,6 +2,7 @@
    begins again from one. */
 #define RETRY_IMPLEMENTATION
 #include "../../retry.h"
+#include "../support/backoffs.h"
 #include "../support/check.h"
 
 #define MIDDLE 0x80000000u
@@ -370,13 +371,12 @@ static void test_zeroed(void)
    first attempt and of the fourth, by the lowest and the highest draw. */
 static void test_zero_fields(void)
 {
-    static const struct {
+    const struct {
         const char *name;
         retry_backoff backoff;
         retry_ms first, low, high;
     } rows[] = {
-#define BACKOFF(jitter, min, initial, max, factor, spread) \
-    {RETRY_CURVE_EXPONENTIAL, jitter, min, initial, max, factor, spread, NULL, 0, NULL}
+#define BACKOFF(...) backoff_of(RETRY_CURVE_EXPONENTIAL, __VA_ARGS__)
         {"none", BACKOFF(0, 0, 0, 0, 0, 0), 1000, 3277, 4915},
         {"initial", BACKOFF(0, 0, 100, 0, 0, 0), 100, 328, 492},
         {"initial of 5 min, above the cap", BACKOFF(0, 0, 300000, 0, 0, 0), 300000, 240000, 360000},
@@ -702,12 +702,10 @@ static void test_fleet_of_short_connections(void)
 static void test_short_connections_climb(void)
 {
     retry_connection connection = grpc();
-    retry_backoff backoff = {
-        RETRY_CURVE_EXPONENTIAL, RETRY_JITTER_FULL, 0, 1000, 20000, 0, 0, NULL, 0, NULL};
     retry_time now = AT(0);
     unsigned i;
-    connection.backoff = backoff;
-    connection.backoff.jitter = RETRY_JITTER_DECORRELATED;
+    connection.backoff =
+        backoff_of(RETRY_CURVE_EXPONENTIAL, RETRY_JITTER_DECORRELATED, 0, 1000, 20000, 0, 0);
     connection.stable_after = 60000;
     for (i = 0; i < 6; i++) {
         check_row("connection %u", i);

@@ -3,6 +3,7 @@
 #include "../../retry.h"
 #include "../support/check.h"
 #include "../support/door.h"
+#include "../support/options.h"
 
 #define HALF_RANGE ((retry_time)(((retry_time)-1 >> 1) + 1))
 #define LONGEST_DELAY 0x80000000u   /* 2^31 ms */
@@ -191,8 +192,7 @@ static void test_whole_operation(void)
 
 static void test_charge_goes_back(void)
 {
-    static const retry_budget_options options = {9000, 1000, 2000,  3000,  0, 0,
-                                                 0,    0,    false, false, 0, 0};
+    retry_budget_options options = options_of(9000, 1000);
     retry_client client;
     retry_budget budget;
     retry_operation request;
@@ -200,6 +200,8 @@ static void test_charge_goes_back(void)
     memset(&client, 0, sizeof client);
     memset(&request, 0, sizeof request);
     memset(&failure, 0, sizeof failure);
+    options.timeout_cost = 2000;
+    options.throttle_cost = 3000;
     retry_budget_init(&budget, &options, 0);
     client.strategy = &wishing;
     client.budget = &budget;

@@ -12,6 +12,7 @@ static void unmask(uint32_t state);
 #define RETRY_IMPLEMENTATION
 #include "../../retry.h"
 #include "../support/check.h"
+#include "../support/options.h"
 
 static uint32_t masks, unmasks, state_given, faults;
 static void (*other)(void); /* what another task does, once */
@@ -50,7 +51,7 @@ static retry_operation first, second;
 
 static void start(void)
 {
-    static const retry_budget_options options = {10000, 0, 0, 0, 0, 0, 0, 0, false, false, 0, 0};
+    const retry_budget_options options = options_of(10000, 0);
     memset(&service, 0, sizeof service);
     memset(&first, 0, sizeof first);
     memset(&second, 0, sizeof second);

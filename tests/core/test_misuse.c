@@ -6,6 +6,7 @@ static void stop(const char *what);
 #define RETRY_IMPLEMENTATION
 #include "../../retry.h"
 #include "../support/check.h"
+#include "../support/clocks.h"
 #include "../support/door.h"
 #include "../support/steps.h"
 
@@ -320,8 +321,9 @@ static bool works(void *context, const retry_operation *operation, const retry_s
 
 static void test_run(void)
 {
-    static const retry_clock good = {now_is, no_sleep, NULL}, no_now = {NULL, no_sleep, NULL},
-                             sleepless = {now_is, NULL, NULL};
+    const retry_clock good = clock_of(now_is, no_sleep, NULL);
+    const retry_clock no_now = clock_of(NULL, no_sleep, NULL);
+    const retry_clock sleepless = clock_of(now_is, NULL, NULL);
     static retry_service service;
     unsigned sent = 0;
     set_up();

@@ -4,6 +4,7 @@
 #include "../../retry.h"
 #include "../support/check.h"
 #include "../support/door.h"
+#include "../support/options.h"
 
 #include <limits.h>
 
@@ -114,7 +115,7 @@ static void worked(retry_time elapsed)
 /* Ten tokens, a retry for one; the strategy says 20 ms. Not started. */
 static void set_up(void)
 {
-    static const retry_budget_options options = {10000, 1000, 0, 0, 0, 0, 0, 0, false, false, 0, 0};
+    const retry_budget_options options = options_of(10000, 1000);
     memset(&op, 0, sizeof op);
     memset(&client, 0, sizeof client);
     retry_budget_init(&budget, &options, start);
@@ -589,56 +590,77 @@ static void test_no_rounds_without_gates(void)
     }
 }
 
+/* Of an operation whose budget has these options, after so much was taken. */
+static void check_time_of_a_copy(retry_budget_options options, uint32_t taken, retry_ms most,
+                                 retry_ms wanted)
+{
+    const uint32_t floor = options.floor;
+    set_up();
+    options.floor = 0;
+    retry_budget_init(&budget, &options, START);
+    if (taken != 0)
+        CHECK(retry_budget_withdraw(&budget, taken, START));
+    budget.options.floor = floor;
+    client.cut_after = 100;
+    client.attempt_timeout = most;
+    retry_start(&op, NULL, at(0));
+    CHECK_STEP(SEND(wanted), next(0));
+}
+
 /* A copy is cut while the budget holds two retries after timeouts. Else few others can follow, and
    it has all that is left. */
 static void test_time_of_the_last_copy(void)
 {
     static const struct {
-        retry_budget_options options;
+        uint32_t capacity, cost, timeout_cost, throttle_cost, success, request, refill, floor;
+        bool refund, charge;
+        retry_ms expire;
         uint32_t taken; /* thousandths */
         retry_ms most, wanted;
     } rows[] = {
-        {{10000, 1000, 0, 0, 0, 0, 0, 0, false, false, 0, 0}, 0, 0, 100},
-        {{10000, 1000, 0, 0, 0, 0, 0, 0, false, false, 0, 0}, 8000, 0, 100},
-        {{10000, 1000, 0, 0, 0, 0, 0, 0, false, false, 0, 0}, 8001, 0, LEFT},
-        {{10000, 1000, 0, 0, 0, 0, 0, 0, false, false, 0, 0}, 10000, 0, LEFT},
-        {{10000, 1000, 0, 0, 0, 0, 0, 0, false, false, 0, 0}, 10000, 100, 100},
-        {{10000, 1000, 0, 0, 0, 0, 0, 0, false, false, 0, 0}, 10000, 700, 700},
-        {{10000, 1000, 0, 0, 0, 0, 1, 0, false, false, 0, 0}, 10000, 0, 100}, /* it refills */
-        {{10000, 1000, 0, 0, 0, 0, 0, 2000, false, false, 0, 0}, 6000, 0, 100},
-        {{10000, 1000, 0, 0, 0, 0, 0, 2000, false, false, 0, 0}, 6001, 0, LEFT},
-        {{1500, 1000, 0, 0, 0, 0, 0, 2000, false, false, 0, 0}, 0, 0, LEFT}, /* below the floor */
-        {{10000, 0, 0, 0, 0, 0, 0, 0, false, false, 0, 0}, 10000, 0, 100},   /* free */
-        {{10000, 2000, 1, 1, 0, 0, 0, 0, false, false, 0, 0}, 9998, 0, 100},
-        {{10000, 2000, 1, 1, 0, 0, 0, 0, false, false, 0, 0}, 9999, 0, LEFT},
-        {{10000, 1, 2000, 1, 0, 0, 0, 0, false, false, 0, 0}, 6000, 0, 100},
-        {{10000, 1, 2000, 1, 0, 0, 0, 0, false, false, 0, 0}, 6001, 0, LEFT},
-        {{10000, 1000, 0, 0, 500, 2000, 0, 0, false, false, 0, 0}, 10000, 0, 100}, /* of its own */
-        {{10000, 1000, 0, 0, 500, 1999, 0, 0, false, false, 0, 0}, 10000, 0, LEFT},
-        {{1999, 1000, 0, 0, 0, 0, 0, 0, false, false, 0, 0}, 0, 0, LEFT},
-        {{10000, 1000, 0, 0, 0, 0, 0, 0, false, false, 10000, 0}, 0, 0, LEFT}, /* its base alone */
-        {RETRY_BUDGET_BEST_EFFORT(5), 0, 0, LEFT},
-        {{10000, 1000, 0, 0, 0, 0, 0, 0, true, false, 0, 0}, 8001, 0, LEFT},
-        {{10000, 1000, 0, 0, 0, 0, 0, 5000, false, true, 0, 0}, 3000, 0, 100},
-        {{10000, 1000, 0, 0, 0, 0, 0, 5000, false, true, 0, 0}, 3001, 0, LEFT},
-        {{UINT32_MAX, 1, 0x7fffffff, 0, 0, 0, 0, 0, false, false, 0, 0}, 0, 0, 100},
-        {{UINT32_MAX, 1, 0x80000000, 0, 0, 0, 0, 0, false, false, 0, 0}, 0, 0, LEFT},
+        {10000, 1000, 0, 0, 0, 0, 0, 0, false, false, 0, 0, 0, 100},
+        {10000, 1000, 0, 0, 0, 0, 0, 0, false, false, 0, 8000, 0, 100},
+        {10000, 1000, 0, 0, 0, 0, 0, 0, false, false, 0, 8001, 0, LEFT},
+        {10000, 1000, 0, 0, 0, 0, 0, 0, false, false, 0, 10000, 0, LEFT},
+        {10000, 1000, 0, 0, 0, 0, 0, 0, false, false, 0, 10000, 100, 100},
+        {10000, 1000, 0, 0, 0, 0, 0, 0, false, false, 0, 10000, 700, 700},
+        {10000, 1000, 0, 0, 0, 0, 1, 0, false, false, 0, 10000, 0, 100}, /* it refills */
+        {10000, 1000, 0, 0, 0, 0, 0, 2000, false, false, 0, 6000, 0, 100},
+        {10000, 1000, 0, 0, 0, 0, 0, 2000, false, false, 0, 6001, 0, LEFT},
+        {1500, 1000, 0, 0, 0, 0, 0, 2000, false, false, 0, 0, 0, LEFT}, /* below the floor */
+        {10000, 0, 0, 0, 0, 0, 0, 0, false, false, 0, 10000, 0, 100},   /* free */
+        {10000, 2000, 1, 1, 0, 0, 0, 0, false, false, 0, 9998, 0, 100},
+        {10000, 2000, 1, 1, 0, 0, 0, 0, false, false, 0, 9999, 0, LEFT},
+        {10000, 1, 2000, 1, 0, 0, 0, 0, false, false, 0, 6000, 0, 100},
+        {10000, 1, 2000, 1, 0, 0, 0, 0, false, false, 0, 6001, 0, LEFT},
+        {10000, 1000, 0, 0, 500, 2000, 0, 0, false, false, 0, 10000, 0, 100}, /* of its own */
+        {10000, 1000, 0, 0, 500, 1999, 0, 0, false, false, 0, 10000, 0, LEFT},
+        {1999, 1000, 0, 0, 0, 0, 0, 0, false, false, 0, 0, 0, LEFT},
+        {10000, 1000, 0, 0, 0, 0, 0, 0, false, false, 10000, 0, 0, LEFT}, /* its base alone */
+        {10000, 1000, 0, 0, 0, 0, 0, 0, true, false, 0, 8001, 0, LEFT},
+        {10000, 1000, 0, 0, 0, 0, 0, 5000, false, true, 0, 3000, 0, 100},
+        {10000, 1000, 0, 0, 0, 0, 0, 5000, false, true, 0, 3001, 0, LEFT},
+        {UINT32_MAX, 1, 0x7fffffff, 0, 0, 0, 0, 0, false, false, 0, 0, 0, 100},
+        {UINT32_MAX, 1, 0x80000000, 0, 0, 0, 0, 0, false, false, 0, 0, 0, LEFT},
     };
+    const retry_budget_options best_effort = RETRY_BUDGET_BEST_EFFORT(5);
     size_t i;
     for (i = 0; i < CHECK_COUNT(rows); i++) {
-        retry_budget_options options = rows[i].options;
+        retry_budget_options options = options_of(rows[i].capacity, rows[i].cost);
+        options.timeout_cost = rows[i].timeout_cost;
+        options.throttle_cost = rows[i].throttle_cost;
+        options.success_deposit = rows[i].success;
+        options.request_deposit = rows[i].request;
+        options.refill_per_second = rows[i].refill;
+        options.floor = rows[i].floor;
+        options.refund_last = rows[i].refund;
+        options.charge_failures = rows[i].charge;
+        options.expire = rows[i].expire;
         check_row("row %u", (unsigned)i);
-        set_up();
-        options.floor = 0;
-        retry_budget_init(&budget, &options, START);
-        if (rows[i].taken != 0)
-            CHECK(retry_budget_withdraw(&budget, rows[i].taken, START));
-        budget.options = rows[i].options;
-        client.cut_after = 100;
-        client.attempt_timeout = rows[i].most;
-        retry_start(&op, NULL, at(0));
-        CHECK_STEP(SEND(rows[i].wanted), next(0));
+        check_time_of_a_copy(options, rows[i].taken, rows[i].most, rows[i].wanted);
     }
+    check_row("best effort");
+    check_time_of_a_copy(best_effort, 0, 0, LEFT);
 }
 
 /* What a budget holds that nobody asked for as long as its tokens last was not earned of late; the

@@ -4,6 +4,7 @@
 #include "../../retry.h"
 #include "../support/check.h"
 #include "../support/door.h"
+#include "../support/options.h"
 
 #define START ((retry_time)5000)
 
@@ -593,7 +594,7 @@ static void test_budget_exhausted(void)
 /* Nothing is charged for what is not granted. */
 static void test_budget_pays_for_grants_only(void)
 {
-    static const retry_budget_options options = {9000, 1000, 0, 0, 0, 0, 0, 0, false, false, 0, 0};
+    const retry_budget_options options = options_of(9000, 1000);
     struct scripted strategy = answering(RETRY_ACTION_NONE, RETRY_CAUSE_REFUSED, 0);
     retry_client client = client_of(&strategy.base);
     retry_failure failure = check_failure_of(RETRY_REASON_KV_LOCKED);
@@ -777,7 +778,7 @@ static void watch(void *context, const retry_operation *request, const retry_fai
 
 static void test_observer_is_told_last(void)
 {
-    static const retry_budget_options options = {9000, 1000, 0, 0, 0, 0, 0, 0, false, false, 0, 0};
+    const retry_budget_options options = options_of(9000, 1000);
     struct scripted strategy = granting(40);
     retry_client client = client_of(&strategy.base);
     retry_failure failure = check_failure_of(RETRY_REASON_KV_LOCKED);

@@ -4,6 +4,7 @@
 #include "../../retry.h"
 #include "../support/check.h"
 #include "../support/door.h"
+#include "../support/options.h"
 
 #define START ((retry_time)-1000) /* the clock wraps within each run */
 #define WORKERS_AT_MOST 20
@@ -166,30 +167,33 @@ static void play(unsigned count, unsigned operations, retry_ms timeout, retry_bu
 
 /* ---- an outage ----------------------------------------------------------------------------- */
 
-static const struct {
-    const char *name;
-    retry_budget_options options;
-} presets[] = {
-    {"20 for each of 20", {400000, 1000, 0, 0, 100, 0, 0, 0, false, false, 0, 0}},
-    {"BEST_EFFORT", RETRY_BUDGET_BEST_EFFORT(20)},
-    {"SMITHY", RETRY_BUDGET_SMITHY},
-    {"AWS", RETRY_BUDGET_AWS},
-    {"AWS_2026", RETRY_BUDGET_AWS_2026},
-    {"GRPC", RETRY_BUDGET_GRPC},
+static const char *const presets[] = {
+    "20 for each of 20", "BEST_EFFORT", "SMITHY", "AWS", "AWS_2026", "GRPC",
 };
+
+static retry_budget_options options_of_preset(size_t preset)
+{
+    static const retry_budget_options options[] = {RETRY_BUDGET_BEST_EFFORT(20),
+                                                   RETRY_BUDGET_SMITHY, RETRY_BUDGET_AWS,
+                                                   RETRY_BUDGET_AWS_2026, RETRY_BUDGET_GRPC};
+    retry_budget_options twenty = options_of(400000, 1000);
+    twenty.success_deposit = 100;
+    return preset == 0 ? twenty : options[preset - 1];
+}
 
 #define OPERATIONS 100u
 
 /* Through the outage with best effort, under one preset; the operations that its budget failed. */
 static unsigned pass(size_t preset, retry_reason reason)
 {
+    const retry_budget_options options = options_of_preset(preset);
     unsigned round, exhausted = 0;
     for (round = 0; round < ROUNDS; round++) {
         retry_budget budget;
-        retry_budget_init(&budget, &presets[preset].options, START);
+        retry_budget_init(&budget, &options, START);
         conflict = RETRY_REASON_NONE;
         outage = reason;
-        check_row("%s, %s, round %u", presets[preset].name, retry_reason_name(reason), round);
+        check_row("%s, %s, round %u", presets[preset], retry_reason_name(reason), round);
         play(WORKERS_AT_MOST, OPERATIONS, 2500, &budget);
         CHECK_EQUAL(0, tally.failed); /* 2.5 s are enough for all */
         exhausted += tally.exhausted;

@@ -4,6 +4,7 @@
 #include "../../retry.h"
 #include "../support/check.h"
 #include "../support/door.h"
+#include "../support/options.h"
 
 #include <stdlib.h>
 
@@ -205,7 +206,7 @@ static retry_failure failure;
 
 static void set_up(const retry_strategy *strategy)
 {
-    retry_budget_options options = {10000, 1000, 0, 0, 0, 0, 0, 0, false, false, 0, 0};
+    retry_budget_options options = options_of(10000, 1000);
     memset(&client, 0, sizeof client);
     memset(&request, 0, sizeof request);
     retry_budget_init(&budget, &options, START);

@@ -4,6 +4,7 @@
 #include "../../retry.h"
 #include "../support/check.h"
 #include "../support/door.h"
+#include "../support/options.h"
 #include "../support/reasons.h"
 
 #include <limits.h>
@@ -150,15 +151,28 @@ static void set_up_policy(unsigned i)
 /* One has a base of 3 tokens: all that time brings. */
 static void set_up(void)
 {
-    static const retry_budget_options options[BUDGETS] = {
-        {20000, 1000, 2500, 700, 300, 100, 0, 0, false, false, 0, 0},
-        {20000, 1000, 0, 3000, 200, 50, 0, 1000, true, false, 0, 777},
-        {20000, 1000, 2500, 700, 900, 100, 0, 8000, false, true, 0, 0},
+    static const struct {
+        uint32_t timeout_cost, throttle_cost, success, request, floor;
+        bool refund, charge;
+        uint32_t base;
+    } rows[BUDGETS] = {
+        {2500, 700, 300, 100, 0, false, false, 0},
+        {0, 3000, 200, 50, 1000, true, false, 777},
+        {2500, 700, 900, 100, 8000, false, true, 0},
     };
     unsigned i;
     for (i = 0; i < BUDGETS; i++) {
-        retry_budget_init(&budgets[i], &options[i], now);
-        levels[i] = options[i].capacity;
+        retry_budget_options options = options_of(20000, 1000);
+        options.timeout_cost = rows[i].timeout_cost;
+        options.throttle_cost = rows[i].throttle_cost;
+        options.success_deposit = rows[i].success;
+        options.request_deposit = rows[i].request;
+        options.floor = rows[i].floor;
+        options.refund_last = rows[i].refund;
+        options.charge_failures = rows[i].charge;
+        options.base_per_second = rows[i].base;
+        retry_budget_init(&budgets[i], &options, now);
+        levels[i] = options.capacity;
         fractions[i] = 0;
     }
     refilled = now;

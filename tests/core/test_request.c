@@ -5,6 +5,7 @@
 #include "../../retry.h"
 #include "../support/check.h"
 #include "../support/door.h"
+#include "../support/options.h"
 
 #define START ((retry_time)-100) /* most tests run over the wrap */
 #define AFTER(elapsed) check_after(START, elapsed)
@@ -46,7 +47,7 @@ static retry_failure failure;
 
 static void set_up(bool charge_failures)
 {
-    retry_budget_options options = {10000, 1000, 0, 0, 0, 0, 0, 0, false, false, 0, 0};
+    retry_budget_options options = options_of(10000, 1000);
     options.charge_failures = charge_failures;
     memset(&client, 0, sizeof client);
     memset(&request, 0, sizeof request);

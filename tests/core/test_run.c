@@ -2,7 +2,9 @@
 #define RETRY_IMPLEMENTATION
 #include "../../retry.h"
 #include "../support/check.h"
+#include "../support/clocks.h"
 #include "../support/door.h"
+#include "../support/options.h"
 
 #define START ((retry_time)-50)
 #define SLEEPS 32u
@@ -306,7 +308,7 @@ static void test_without_context(void)
 {
     static const retry_strategy strategy = {at_once};
     static retry_client nothing; /* zeroed */
-    retry_clock bare = {bare_now, bare_sleep, NULL};
+    const retry_clock bare = clock_of(bare_now, bare_sleep, NULL);
     retry_operation zeroed;
     memset(&zeroed, 0, sizeof zeroed);
     zeroed.client = &nothing;
@@ -356,10 +358,10 @@ static void test_attempt_takes_too_long(void)
 
 static void test_budget(void)
 {
-    static const retry_budget_options options = {3000, 1000, 0,     0,     100, 0,
-                                                 0,    0,    false, false, 0,   0};
+    retry_budget_options options = options_of(3000, 1000);
     retry_budget budget;
     retry_step step;
+    options.success_deposit = 100;
     retry_budget_init(&budget, &options, START);
     set_up(2);
     client.budget = &budget;
@@ -377,7 +379,7 @@ static void test_budget(void)
 /* An operation that is run again starts anew; one that is under way is stopped. */
 static void test_run_again(void)
 {
-    static const retry_budget_options options = {3000, 1000, 0, 0, 0, 0, 0, 0, false, false, 0, 0};
+    const retry_budget_options options = options_of(3000, 1000);
     retry_budget budget;
     retry_budget_init(&budget, &options, START);
     set_up(0);
@@ -475,7 +477,7 @@ static void set_up_observer(unsigned failures, unsigned after)
 /* Nobody waits any more: no sleep, no further attempt, and the charge is back. */
 static void test_stopped_by_the_observer(void)
 {
-    static const retry_budget_options options = {9000, 1000, 0, 0, 0, 0, 0, 0, false, false, 0, 0};
+    const retry_budget_options options = options_of(9000, 1000);
     unsigned after;
     for (after = 1; after <= 4; after++) {
         retry_budget budget;

@@ -3,6 +3,7 @@
 #define RETRY_IMPLEMENTATION
 #include "../../retry.h"
 #include "../support/check.h"
+#include "../support/options.h"
 #include "../support/steps.h"
 
 #define START ((retry_time)-300) /* over the wrap */
@@ -40,7 +41,7 @@ static retry_action answering_after(const retry_strategy *self, const retry_oper
 static void set_up(void)
 {
     static const retry_strategy answering = {answering_after};
-    static const retry_budget_options options = {10000, 1000, 0, 0, 0, 0, 0, 0, false, false, 0, 0};
+    const retry_budget_options options = options_of(10000, 1000);
     memset(&client, 0, sizeof client);
     memset(&gates, 0, sizeof gates);
     memset(&op, 0, sizeof op);

@@ -148,22 +148,36 @@ static void test_copy(void)
     }
 }
 
+static errmap_text text_at(uint32_t offset, uint32_t length)
+{
+    errmap_text text;
+    memset(&text, 0, sizeof text);
+    text.offset = offset;
+    text.length = length;
+    return text;
+}
+
 static void test_copy_nul(void)
 {
     char json[8], buffer[8] = "xxxxxxx";
     const errmap map = map_of("a\\u0000b", json);
-    const errmap_text text = {0, 8};
+    const errmap_text text = text_at(0, 8);
     CHECK_EQUAL(3, errmap_copy_text(&map, text, buffer, sizeof buffer));
     CHECK(memcmp(buffer, "a\0b", 4) == 0);
 }
 
 static void test_copy_from_outside(void)
 {
-    static const errmap_text outside[] = {
-        {5, 1}, {6, 0}, {0, 6}, {4, 2}, {UINT32_MAX, 1}, {1, UINT32_MAX}, {2, UINT32_MAX - 1}};
+    const errmap_text outside[] = {text_at(5, 1),
+                                   text_at(6, 0),
+                                   text_at(0, 6),
+                                   text_at(4, 2),
+                                   text_at(UINT32_MAX, 1),
+                                   text_at(1, UINT32_MAX),
+                                   text_at(2, UINT32_MAX - 1)};
     char json[5], buffer[8];
     errmap map = map_of("abcde", json);
-    const errmap_text all = {0, 5}, end = {5, 0};
+    const errmap_text all = text_at(0, 5), end = text_at(5, 0);
     size_t i;
     for (i = 0; i < CHECK_COUNT(outside); i++) {
         strcpy(buffer, "x");

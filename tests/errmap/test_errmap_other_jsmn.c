@@ -13,8 +13,9 @@ static const char text[] = "{\"version\":2,\"revision\":7,\"errors\":{"
 static void check_lie(int lie, errmap_status expected, size_t offset)
 {
     errmap_entry entries[2];
-    errmap_error error = {0, 0};
+    errmap_error error;
     errmap map, before;
+    memset(&error, 0, sizeof error);
     memset(&map, 0x55, sizeof map);
     before = map;
     jsmn_lie = lie;

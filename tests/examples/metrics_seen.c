@@ -49,7 +49,7 @@ static void seen_sleep(void *context, retry_ms delay)
 static retry_step seen_run(retry_operation *op, const retry_service *service,
                            const retry_clock *clock, retry_attempt_fn *attempt, void *context)
 {
-    const retry_clock seen = {clock->now, seen_sleep, clock->context};
+    const retry_clock seen = {.now = clock->now, .sleep = seen_sleep, .context = clock->context};
     retry_step step;
     attempt_seen = attempt;
     clock_seen = clock;
@@ -89,7 +89,7 @@ static void send_20_times(void)
 {
     static retry_policy policy = RETRY_POLICY_BEST_EFFORT;
     const retry_client patient = {.strategy = &policy.base, .observe = count};
-    const retry_clock clock = {now, sleep_for, NULL};
+    const retry_clock clock = {.now = now, .sleep = sleep_for};
     retry_operation op = {.client = &patient, .timeout = UINT32_MAX};
     retry_ms waited = 0;
     policy.max_attempts = 20;

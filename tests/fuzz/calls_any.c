@@ -11,6 +11,7 @@
 #include "bytes.h"
 #include "clock.h"
 #include "replay.h"
+#include "../support/clocks.h"
 
 enum { OPERATIONS = 3, FURTHER = 2, NODES = 3, SLOTS = 3, PERMITS = 4 };
 
@@ -179,7 +180,7 @@ static bool run_attempt(void *context, const retry_operation *op, const retry_st
 static void run(void)
 {
     retry_operation op;
-    retry_clock clock = {run_now, run_sleep, &op};
+    const retry_clock clock = clock_of(run_now, run_sleep, &op);
     retry_step step;
     memset(&op, 0, sizeof op);
     op.client = any_client();

@@ -17,7 +17,7 @@
 static void check_policy(const char *text, size_t length)
 {
     retry_policy got, expected, before;
-    retry_text_error error = {UNTOUCHED, NULL};
+    retry_text_error error = naive_untouched(UNTOUCHED);
     size_t expected_offset = UNTOUCHED;
     bool ok;
     memset(&got, 0x55, sizeof got);
@@ -32,7 +32,7 @@ static void check_policy(const char *text, size_t length)
 static void check_budget(const char *text, size_t length)
 {
     retry_budget_options got, expected, before;
-    retry_text_error error = {UNTOUCHED, NULL};
+    retry_text_error error = naive_untouched(UNTOUCHED);
     size_t expected_offset = UNTOUCHED;
     bool ok;
     memset(&got, 0x55, sizeof got);
@@ -47,7 +47,7 @@ static void check_budget(const char *text, size_t length)
 static void check_duration(const char *text, size_t length)
 {
     retry_ms got = 0x55555555, expected = 0x55555555;
-    retry_text_error error = {UNTOUCHED, NULL};
+    retry_text_error error = naive_untouched(UNTOUCHED);
     bool ok = retry_parse_duration(text, length, &got, &error);
     naive_part part;
     part.text = text;

@@ -321,9 +321,10 @@ static void test_many_probes(void)
 static void test_silent_probes(void)
 {
     retry_breaker breaker = opened(100, 1000, 0);
-    retry_permit first = {false, 0, 0, 0};
+    retry_permit first;
     uint32_t now;
     uint32_t count = 0;
+    memset(&first, 0, sizeof first);
     breaker.probes = 4;
     for (now = 100; now < 100 + 10 * SECOND; now++) {
         retry_permit permit = retry_breaker_ask(&breaker, true, now);

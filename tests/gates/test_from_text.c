@@ -63,7 +63,7 @@ static struct outcome parse_policy(const char *text, size_t length)
 {
     struct outcome outcome = outcome_before();
     char *copy = copy_of(text, length);
-    retry_text_error error = {UNTOUCHED, NULL};
+    retry_text_error error = naive_untouched(UNTOUCHED);
     outcome.ok = retry_parse_policy(&outcome.value.policy, copy, length, &error);
     outcome.offset = error.offset;
     outcome.said = error.text;
@@ -76,7 +76,7 @@ static struct outcome parse_budget(const char *text, size_t length)
 {
     struct outcome outcome = outcome_before();
     char *copy = copy_of(text, length);
-    retry_text_error error = {UNTOUCHED, NULL};
+    retry_text_error error = naive_untouched(UNTOUCHED);
     outcome.ok = retry_parse_budget(&outcome.value.budget, copy, length, &error);
     outcome.offset = error.offset;
     outcome.said = error.text;
@@ -88,7 +88,7 @@ static struct outcome parse_budget(const char *text, size_t length)
 static bool parse_duration(const char *text, size_t length, retry_ms *duration)
 {
     char *copy = copy_of(text, length);
-    retry_text_error error = {UNTOUCHED, NULL};
+    retry_text_error error = naive_untouched(UNTOUCHED);
     bool ok = retry_parse_duration(copy, length, duration, &error);
     free(copy);
     CHECK_EQUAL(ok ? UNTOUCHED : 0, error.offset);
@@ -160,13 +160,16 @@ static void test_policy_presets(void)
 
 static void test_budget_presets(void)
 {
-    static const retry_budget_options none = {UINT32_MAX, 0, 0, 0, 0, 0, 0, 0, false, false, 0, 0};
-    static const retry_budget_options best_effort = {20000, 250, 1000,  1000,  100,   0,
-                                                     0,     0,   false, false, 10000, 50};
+    const retry_budget_options none = options_of(UINT32_MAX, 0);
+    retry_budget_options best_effort = options_of(20000, 250);
     static const retry_budget_options smithy = RETRY_BUDGET_SMITHY;
     static const retry_budget_options aws = RETRY_BUDGET_AWS;
     static const retry_budget_options aws_2026 = RETRY_BUDGET_AWS_2026;
     static const retry_budget_options grpc = RETRY_BUDGET_GRPC;
+    best_effort.timeout_cost = best_effort.throttle_cost = 1000;
+    best_effort.success_deposit = 100;
+    best_effort.expire = 10000;
+    best_effort.base_per_second = 50;
     check_budget(&none, "none");
     check_budget(&best_effort, "best-effort");
     check_budget(&smithy, "smithy");
@@ -182,7 +185,7 @@ static void test_examples(void)
 {
     retry_policy policy = RETRY_POLICY_AWS;
     retry_budget_options options = RETRY_BUDGET_GRPC;
-    retry_budget_options plain = {20000, 1000, 0, 0, 0, 0, 0, 0, false, false, 0, 0};
+    retry_budget_options plain = options_of(20000, 1000);
     policy.max_attempts = 5;
     policy.backoff.initial = 100;
     policy.backoff.max = 10000;
@@ -302,8 +305,8 @@ static void test_spread(void)
 
 static void test_budget_keys(void)
 {
-    static const retry_budget_options none = {UINT32_MAX, 0, 0, 0, 0, 0, 0, 0, false, false, 0, 0};
-    static const retry_budget_options own = {50000, 1000, 0, 0, 0, 0, 0, 0, false, false, 0, 0};
+    const retry_budget_options none = options_of(UINT32_MAX, 0);
+    const retry_budget_options own = options_of(50000, 1000);
     retry_budget_options options;
 #define KEY(text, field, expected) \
     options = own;                 \
@@ -854,7 +857,7 @@ static void test_the_length_counts(void)
     static const retry_policy aws = RETRY_POLICY_AWS;
     retry_policy policy;
     retry_ms duration = UNTOUCHED;
-    retry_text_error error = {UNTOUCHED, NULL};
+    retry_text_error error = naive_untouched(UNTOUCHED);
     CHECK(retry_parse_duration("15ms", 1, &duration, NULL));
     CHECK_EQUAL(1, duration);
     CHECK(retry_parse_duration("15ms", 2, &duration, NULL));
@@ -1373,7 +1376,7 @@ static void test_wrong_durations(void)
     size_t i;
     for (i = 0; i < CHECK_COUNT(rows); i++) {
         retry_ms duration = UNTOUCHED;
-        retry_text_error error = {UNTOUCHED, NULL};
+        retry_text_error error = naive_untouched(UNTOUCHED);
         check_row("\"%s\"", rows[i].text);
         CHECK(!retry_parse_duration(rows[i].text, strlen(rows[i].text), &duration, &error));
         CHECK_EQUAL(0, error.offset);
@@ -1414,12 +1417,12 @@ static void test_repeated_keys(void)
 static void test_null(void)
 {
     static const retry_policy best_effort = RETRY_POLICY_BEST_EFFORT;
-    static const retry_budget_options none = {UINT32_MAX, 0, 0, 0, 0, 0, 0, 0, false, false, 0, 0};
+    const retry_budget_options none = options_of(UINT32_MAX, 0);
     struct outcome outcome = outcome_before();
     retry_policy *policy = &outcome.value.policy;
     retry_budget_options *options = &outcome.value.budget;
     retry_ms duration = UNTOUCHED;
-    retry_text_error error = {UNTOUCHED, NULL}, untouched = error;
+    retry_text_error error = naive_untouched(UNTOUCHED), untouched = error;
     CHECK(!retry_parse_policy(policy, NULL, 1, &error));
     CHECK_EQUAL(0, error.offset);
     CHECK_TEXT("a NULL argument", error.text);

@@ -304,8 +304,9 @@ static void answer(retry_permit permit)
 static void *ask_at_once(void *context)
 {
     struct worker *worker = (struct worker *)context;
-    retry_permit permit = {false, 0, 0, 0};
+    retry_permit permit;
     uint32_t round, turn;
+    memset(&permit, 0, sizeof permit);
     for (round = 0; round < ROUNDS; round++) {
         uint8_t most = (uint8_t)(1 + round % 3);
         if (threads_meet()) {

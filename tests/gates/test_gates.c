@@ -3,6 +3,7 @@
 #define RETRY_IMPLEMENTATION
 #include "../../retry.h"
 #include "../support/check.h"
+#include "../support/clocks.h"
 #include "../support/door.h"
 #include "../support/refill.h"
 #include "../support/steps.h"
@@ -200,7 +201,7 @@ static bool third_time(void *context, const retry_operation *one, const retry_st
 
 static void test_run_is_gated(void)
 {
-    static const retry_clock clock = {now_of_run, sleep_in_run, NULL};
+    const retry_clock clock = clock_of(now_of_run, sleep_in_run, NULL);
     retry_operation holder;
     set_up(1000, 400);
     retry_gates_latency(&gates, &latency);

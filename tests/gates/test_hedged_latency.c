@@ -5,6 +5,7 @@
 #define RETRY_IMPLEMENTATION
 #include "../../retry.h"
 #include "../support/check.h"
+#include "../support/options.h"
 #include "../support/shapes.h"
 
 #include <stdlib.h>
@@ -161,13 +162,13 @@ static void operate(uint32_t count)
 /* Hedged by this quantile; 0: not at all. Until the latency tells something nothing counts. */
 static void start(uint32_t quantile)
 {
-    static const retry_budget_options a_fifth = {20000, 1000, 0,     0,     0, 200,
-                                                 0,     0,    false, false, 0, 0};
+    retry_budget_options a_fifth = options_of(20000, 1000);
     unsigned i;
     memset(&world, 0, sizeof world);
     world.slower = 1;
     world.latency.quantile = quantile;
     world.hedges = quantile != 0;
+    a_fifth.request_deposit = 200;
     retry_budget_init(&world.budget, &a_fifth, 0);
     retry_gates_latency(&world.gates, &world.latency);
     world.client.gates = &world.gates;

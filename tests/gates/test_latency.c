@@ -734,16 +734,25 @@ static void check_same(retry_latency a, retry_latency b)
     }
 }
 
+static retry_latency bounded(uint32_t quantile, uint32_t min_samples, retry_ms min, retry_ms max)
+{
+    retry_latency latency = latency_of(quantile);
+    latency.min_samples = min_samples;
+    latency.min = min;
+    latency.max = max;
+    return latency;
+}
+
 static void test_defaults(void)
 {
-    static const struct {
+    const struct {
         retry_latency a, b;
     } rows[] = {
-        {{0, 0, 0, 0, 0, 0}, {RETRY_RATIO(0.95), 768, 1, UINT32_MAX, 0, 0}},
-        {{RETRY_RATIO(1), 1, 0, 0, 0, 0}, {RETRY_RATIO(0.999), 1, 0, 0, 0, 0}},
-        {{RETRY_RATIO(1) + 1, 1, 0, 0, 0, 0}, {RETRY_RATIO(0.999), 1, 0, 0, 0, 0}},
-        {{UINT32_MAX, 1, 0, 0, 0, 0}, {RETRY_RATIO(0.999), 1, 0, 0, 0, 0}},
-        {{0, 7, 9, 5, 0, 0}, {RETRY_RATIO(0.95), 7, 9, 9, 0, 0}},
+        {bounded(0, 0, 0, 0), bounded(RETRY_RATIO(0.95), 768, 1, UINT32_MAX)},
+        {bounded(RETRY_RATIO(1), 1, 0, 0), bounded(RETRY_RATIO(0.999), 1, 0, 0)},
+        {bounded(RETRY_RATIO(1) + 1, 1, 0, 0), bounded(RETRY_RATIO(0.999), 1, 0, 0)},
+        {bounded(UINT32_MAX, 1, 0, 0), bounded(RETRY_RATIO(0.999), 1, 0, 0)},
+        {bounded(0, 7, 9, 5), bounded(RETRY_RATIO(0.95), 7, 9, 9)},
     };
     size_t i;
     for (i = 0; i < CHECK_COUNT(rows); i++) {

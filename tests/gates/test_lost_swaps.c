@@ -7,6 +7,7 @@
 #include "../support/by_hand.h"
 #include "../support/check.h"
 #include "../support/door.h"
+#include "../support/options.h"
 
 static void (*other)(void); /* what the other thread does, once */
 static unsigned swaps;      /* that pass before it does */
@@ -79,7 +80,7 @@ static void withdraw(void)
 
 static void test_budget_withdrawal(void)
 {
-    static const retry_budget_options options = {10000, 0, 0, 0, 0, 0, 0, 0, false, false, 0, 0};
+    const retry_budget_options options = options_of(10000, 0);
     start_budgets(&options);
     between(withdraw, 0);
     CHECK(retry_budget_withdraw(&budget, 2000, 1100));
@@ -113,7 +114,7 @@ static void test_budget_charge(void)
 /* Time that two threads see pay once, whatever they lose: the claim, the fraction, the balance. */
 static void test_budget_refill(void)
 {
-    retry_budget_options options = {10000, 0, 0, 0, 0, 0, 0, 0, false, false, 0, 0};
+    retry_budget_options options = options_of(10000, 0);
     unsigned after;
     options.refill_per_second = 1500;
     for (after = 0; after < 3; after++) {
@@ -132,8 +133,9 @@ static void test_budget_refill(void)
 /* So does what comes in below a base: 1,000 of the 8,000 that are missing. */
 static void test_budget_base(void)
 {
-    retry_budget_options options = {20000, 9000, 0, 0, 0, 0, 0, 0, false, false, 1000, 1000};
+    retry_budget_options options = options_of(20000, 9000);
     unsigned after;
+    options.expire = options.base_per_second = 1000;
     for (after = 0; after < 3; after++) {
         check_row("swap %u", after);
         start_budgets(&options);
@@ -153,7 +155,8 @@ static void deposit(void)
 /* What another deposits beyond the base meanwhile is not taken for a base that is full. */
 static void test_budget_base_and_deposit(void)
 {
-    retry_budget_options options = {20000, 2000, 0, 0, 0, 0, 0, 0, false, false, 1000, 1000};
+    retry_budget_options options = options_of(20000, 2000);
+    options.expire = options.base_per_second = 1000;
     start_budgets(&options);
     CHECK(retry_budget_withdraw(&budget, 2000, 100));
     between(deposit, 2); /* the claim, the fraction, the balance */
@@ -166,8 +169,9 @@ static void test_budget_base_and_deposit(void)
    of the 49 that another leaves. */
 static void test_budget_expires(void)
 {
-    retry_budget_options options = {100000, 1000, 0, 0, 0, 0, 0, 0, false, false, 1000, 0};
+    retry_budget_options options = options_of(100000, 1000);
     unsigned after;
+    options.expire = 1000;
     for (after = 0; after < 3; after++) {
         check_row("swap %u", after);
         start_budgets(&options);
@@ -188,7 +192,8 @@ static void withdraw_later(void)
 
 static void test_budget_fraction(void)
 {
-    retry_budget_options options = {10000, 0, 0, 0, 0, 0, 1, 0, false, false, 0, 0};
+    retry_budget_options options = options_of(10000, 0);
+    options.refill_per_second = 1;
     start_budgets(&options);
     CHECK(retry_budget_withdraw(&budget, 5000, 100)); /* a full one holds no fraction */
     CHECK(retry_budget_withdraw(&budget_after, 5000, 100));

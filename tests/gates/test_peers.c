@@ -185,9 +185,30 @@ static uint32_t burst(retry_ms at)
    #A/B/R  A reports must be in the window, B of them sick, R of these in a row */
 typedef struct story {
     const char *name;
-    retry_breaker breaker;
+    struct settings {
+        uint32_t volume, ratio;
+        retry_ms window, open, probe_timeout, open_max, slow;
+        uint16_t in_a_row;
+        uint8_t probes;
+    } settings;
     const char *text;
 } story;
+
+static retry_breaker breaker_of(const struct settings *settings)
+{
+    retry_breaker made;
+    memset(&made, 0, sizeof made);
+    made.volume = settings->volume;
+    made.ratio = settings->ratio;
+    made.window = settings->window;
+    made.open = settings->open;
+    made.probe_timeout = settings->probe_timeout;
+    made.open_max = settings->open_max;
+    made.slow = settings->slow;
+    made.in_a_row = settings->in_a_row;
+    made.probes = settings->probes;
+    return made;
+}
 
 #define UNDER_WAY 16
 
@@ -300,7 +321,7 @@ static void play_word(char word)
 static void play_story(const story *told, retry_time start)
 {
     memset(&play, 0, sizeof play);
-    play.breaker = told->breaker;
+    play.breaker = breaker_of(&told->settings);
     play.now = start;
     play.at = told->text;
     while (*play.at != '\0') {
@@ -321,17 +342,10 @@ static void play_story(const story *told, retry_time start)
     }
 }
 
-/* Settings: volume, ratio, window, open, probe_timeout, open_max, slow, in_a_row, probes. */
 #define NEVER UINT32_MAX
-#define BREAKER(volume, ratio, window, open, timeout, most, slow, row, probes)  \
-    {                                                                           \
-        volume, ratio, window, open, timeout, most, slow, row, probes, 0, 0, 0, \
-        {                                                                       \
-            0,                                                                  \
-            {                                                                   \
-                0, 0, 0, 0                                                      \
-            }                                                                   \
-        }                                                                       \
+#define BREAKER(volume, ratio, window, open, timeout, most, slow, row, probes) \
+    {                                                                          \
+        volume, ratio, window, open, timeout, most, slow, row, probes          \
     }
 
 /* clang-format off */

@@ -95,11 +95,18 @@ static uint32_t top(void *context)
 /* All of the table's client, but for the bucket, which is new. */
 static void test_a_new_scope(void)
 {
-    static const retry_budget_options options = {9000, 1, 2, 3, 4, 5, 6, 7, true, true, 0, 0};
+    retry_budget_options options = options_of(9000, 1);
     retry_scopes scopes = table_of(3);
     retry_budget overflow;
     const retry_client *client;
     retry_budget_init(&overflow, NULL, START);
+    options.timeout_cost = 2;
+    options.throttle_cost = 3;
+    options.success_deposit = 4;
+    options.request_deposit = 5;
+    options.refill_per_second = 6;
+    options.floor = 7;
+    options.refund_last = options.charge_failures = true;
     scopes.options = options;
     scopes.client.strategy = retry_fail_fast();
     scopes.client.budget = &overflow;

@@ -272,10 +272,8 @@ static void test_budget_without_a_capacity(void)
 /* With one it is whole. */
 static void test_budget_with_a_capacity(void)
 {
-    static const retry_budget_options presets[] = {RETRY_BUDGET_SMITHY,
-                                                   RETRY_BUDGET_AWS,
-                                                   RETRY_BUDGET_GRPC,
-                                                   {5, 0, 0, 0, 0, 0, 0, 0, false, false, 0, 0}};
+    const retry_budget_options presets[] = {RETRY_BUDGET_SMITHY, RETRY_BUDGET_AWS,
+                                            RETRY_BUDGET_GRPC, options_of(5, 0)};
     size_t i;
     for (i = 0; i < CHECK_COUNT(presets); i++) {
         check_row("row %u", (unsigned)i);

@@ -3,19 +3,12 @@
 #ifndef BUDGETS_H
 #define BUDGETS_H
 
+#include "options.h"
+
 #define START ((retry_time)-5000)
 #define TOO_MUCH UINT32_MAX /* a withdrawal that is denied refills and takes nothing */
 
 #define DAY UINT32_C(86400000)
-
-static inline retry_budget_options options_of(uint32_t capacity, uint32_t retry_cost)
-{
-    retry_budget_options options;
-    memset(&options, 0, sizeof options);
-    options.capacity = capacity;
-    options.retry_cost = retry_cost;
-    return options;
-}
 
 /* A bucket that holds `balance`, whatever its floor says. */
 static inline retry_budget budget_of(const retry_budget_options *options, uint32_t balance)

@@ -9,11 +9,22 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "options.h"
+
 #if defined(__GNUC__)
 #define NAIVE_API static __attribute__((unused))
 #else
 #define NAIVE_API static
 #endif
+
+/* What an error says that nothing has written to. */
+NAIVE_API retry_text_error naive_untouched(size_t offset)
+{
+    retry_text_error error;
+    memset(&error, 0, sizeof error);
+    error.offset = offset;
+    return error;
+}
 
 /* Some bytes of the text. */
 typedef struct naive_part {
@@ -429,7 +440,7 @@ typedef struct naive_budget_built {
 
 static bool naive_budget_preset(void *subject, naive_part name)
 {
-    static const retry_budget_options none = {UINT32_MAX, 0, 0, 0, 0, 0, 0, 0, false, false, 0, 0};
+    const retry_budget_options none = options_of(UINT32_MAX, 0);
     static const retry_budget_options best_effort = RETRY_BUDGET_BEST_EFFORT(1);
     static const retry_budget_options smithy = RETRY_BUDGET_SMITHY, aws = RETRY_BUDGET_AWS;
     static const retry_budget_options aws_2026 = RETRY_BUDGET_AWS_2026, grpc = RETRY_BUDGET_GRPC;
@@ -516,9 +527,9 @@ NAIVE_API bool naive_budget(retry_budget_options *options, const char *text, siz
                             size_t *offset)
 {
     static const naive_subject rules = {naive_budget_preset, naive_budget_key, naive_budget_set};
-    static const retry_budget_options none = {UINT32_MAX, 0, 0, 0, 0, 0, 0, 0, false, false, 0, 0};
+    const retry_budget_options none = options_of(UINT32_MAX, 0);
     static const size_t keys[] = {0, 1, NAIVE_FLOOR, NAIVE_IN_FLIGHT};
-    naive_budget_built whole = {{0, 1000, 0, 0, 0, 0, 0, 0, false, false, 0, 0}, 1};
+    naive_budget_built whole = {options_of(0, 1000), 1};
     retry_budget_options built;
     naive_words_seen seen;
     size_t last = 0, i;

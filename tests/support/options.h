@@ -1,6 +1,18 @@
-/* Whether two budgets have the same options. Include it after retry.h. */
+/* Options of budgets. Include it after retry.h. */
 #ifndef OPTIONS_H
 #define OPTIONS_H
+
+#include <string.h>
+
+/* These, and all else by default. */
+static inline retry_budget_options options_of(uint32_t capacity, uint32_t retry_cost)
+{
+    retry_budget_options options;
+    memset(&options, 0, sizeof options);
+    options.capacity = capacity;
+    options.retry_cost = retry_cost;
+    return options;
+}
 
 static inline bool same_options(const retry_budget_options *a, const retry_budget_options *b)
 {

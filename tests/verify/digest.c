@@ -15,6 +15,7 @@ static unsigned long misuses;
 #define RETRY_ASSERT(x) ((x) ? (void)0 : (void)misuses++)
 #endif
 #include "../../errmap.h"
+#include "../support/clocks.h"
 #include "../support/door.h"
 #include <string.h>
 
@@ -296,7 +297,7 @@ static void clock_sleep(void *context, retry_ms delay)
 /* The recommended client, in a loop. */
 static void loops(void)
 {
-    retry_clock clock = {clock_now, clock_sleep, NULL};
+    const retry_clock clock = clock_of(clock_now, clock_sleep, NULL);
     retry_service service;
     retry_operation op;
     uint32_t i;
@@ -649,7 +650,9 @@ static void texts(void)
     for (i = 0; i < COUNT(texts); i++) {
         retry_policy policy = any_policy();
         retry_budget_options options = any_budget();
-        retry_text_error error = {0, "-"};
+        retry_text_error error;
+        error.text = "-";
+        error.offset = 0;
         for (length = (size_t)below(8); texts[i][length]; length += (size_t)(1 + below(8))) {
             add(retry_parse_policy(&policy, texts[i], length, &error));
             add((uint32_t)error.offset);

@@ -5,6 +5,7 @@
 #define RETRY_IMPLEMENTATION
 #include "../../retry.h"
 #include "../support/check.h"
+#include "../support/options.h"
 
 #ifdef __AVR__
 #include <avr/interrupt.h>
@@ -145,7 +146,7 @@ static void read_often(void)
 /* All bytes of a number are read at once. */
 static void test_reads(void)
 {
-    static const retry_budget_options options = {HALF, 0, 0, 0, 0, 0, 0, 0, false, false, 0, 0};
+    const retry_budget_options options = options_of(HALF, 0);
     retry_budget_init(&budget, &options, 0);
     work_beside(read_often, change_between);
 }
