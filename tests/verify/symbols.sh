@@ -47,7 +47,6 @@ for compiler in gcc clang-14 clang-19 "g++ -x c++" "clang-19 -x c++"; do
         check "$name: exports nothing" none
     done
 done
-check "public names (names.sh)" quiet sh tests/verify/names.sh
 check "the clock" makes "$work/all.o" gcc -O2 -D_POSIX_C_SOURCE=200809L -DRETRY_SYSTEM_CLOCK -I. \
     -c "$work/all.c"
 check "the clock: calls three more" calls "$libc|clock_gettime|nanosleep|__errno_location"
