@@ -69,7 +69,6 @@ PACKAGES_coverage = libjsmn-dev clang-19 llvm-19 libclang-rt-19-dev
 PACKAGES_prove = libjsmn-dev frama-c-base why3 z3 cvc4
 PACKAGES_symbols = libjsmn-dev g++ clang-14 clang-19 gcc-arm-none-eabi picolibc-arm-none-eabi
 PACKAGES_matrix = libjsmn-dev gcc-12-multilib g++-12-multilib gcc-11 g++-11 clang-13 clang-14 clang-19 tcc
-PACKAGES_windows = libjsmn-dev $(PACKAGES_windows-64) clang-19
 PACKAGES_bare = debootstrap
 PACKAGES_cross = libjsmn-dev $(foreach target,$(TARGETS),$(PACKAGES_$(target)))
 PACKAGES_cortex-m0 = $(PACKAGES_firmware)
@@ -78,7 +77,7 @@ PACKAGES_avr = gcc-avr avr-libc libsimavr-dev
 PACKAGES_rv32 = gcc-riscv64-unknown-elf picolibc-riscv64-unknown-elf qemu-system-misc
 PACKAGES_s390x = gcc-s390x-linux-gnu libc6-dev-s390x-cross qemu-user
 PACKAGES_powerpc = gcc-powerpc-linux-gnu libc6-dev-powerpc-cross qemu-user
-PACKAGES_windows-64 = gcc-mingw-w64-x86-64 wine wine64
+PACKAGES_windows-64 = gcc-mingw-w64-x86-64 clang-19 wine wine64
 PACKAGES_windows-32 = gcc-mingw-w64-i686 wine wine64
 PACKAGES_tcc = tcc
 PACKAGES_packages = $(sort $(foreach name,test-examples figures $(VERIFY),$(PACKAGES_$(name))))
@@ -89,11 +88,11 @@ RUN = quickstart custom_strategy outage
 SERVED = redis mqtt lwip
 RECIPES = http transaction reconnect nodes hedge rate fleet shared loop delay
 
-VERIFY = matrix symbols bare windows cross coverage prove stress lint fuzz
+VERIFY = matrix symbols bare cross coverage prove stress lint fuzz
 
 .PHONY: FORCE help $(RUN) demo test run-tests $(SERVED) recipes http guarded async frozen storm page together peers \
 	metrics firmware freertos idf arduino arduino-zip install install-retry cut check units test-examples run-examples \
-	fuzz qemu size bench figures packages verify $(VERIFY) mutants jsmn clean
+	fuzz size bench figures packages verify $(VERIFY) mutants jsmn clean
 .DEFAULT_GOAL := help
 
 # "## GROUP | TIME | TEXT" behind a target is what help shows.
@@ -325,9 +324,6 @@ run-examples: $(BUILT)
 		metrics: "tests/examples/test_metrics.sh $(BUILD)/metrics" \
 		install: "tests/examples/test_lambda.sh $(BUILD)/lambda" tests/install/test_install.sh
 
-qemu: TARGETS = cortex-m3
-qemu: cross ## 5 | 2 min | the test programs on an emulated Cortex-M3
-
 size: ## 4 | 10 s | bytes of flash, RAM and stack on small cores
 	$(need)
 	@$(ALIVE) sh tests/tools/size.sh
@@ -365,17 +361,13 @@ bare: ## 5 | 5 min | a new Debian with gcc and make: make test
 	$(need)
 	@$(ALIVE) sh tests/verify/bare.sh
 
-windows: ## 5 | 10 min | the test programs on Windows, by wine
-	$(need)
-	@$(ON_TARGETS) sh tests/verify/windows.sh $(BUILD) $(TESTS)
-
 # TARGETS="avr s390x" chooses.
 TARGETS = cortex-m0 cortex-m3 avr rv32 s390x powerpc windows-32 windows-64 tcc
-ON_TARGETS = $(ALIVE) env HOSTED="$(HOSTED)" THREADED="$(THREADED)" \
-	SHARING="$(filter-out $(THREADED) test_lost_swaps,$(notdir $(SHARING)))"
 cross: ## 5 | 20 min | the test programs on other machines (TARGETS=)
 	$(need)
-	@$(ON_TARGETS) sh tests/verify/cross.sh $(BUILD) "$(TARGETS)" $(TESTS)
+	@HOSTED="$(HOSTED)" THREADED="$(THREADED)" \
+		SHARING="$(filter-out $(THREADED) test_lost_swaps,$(notdir $(SHARING)))" \
+		$(ALIVE) sh tests/verify/cross.sh $(BUILD) "$(TARGETS)" $(TESTS)
 
 # What threads meet by luck counts for nothing: test_lost_swaps brings it about.
 coverage: ## 4 | 2 min | what no test reaches

@@ -1,6 +1,7 @@
 #!/bin/sh
 # The test programs and the digest of some thousand decisions, on other machines: compiled without a
-# warning, run by an emulator, and the digest is this machine's own.
+# warning, run by an emulator, and the digest is this machine's own. On Windows of 64 bits the digest of
+# MSVC's branches is, too.
 # Usage: cross.sh BUILD "TARGET..." TEST..., from the top folder; HOSTED and THREADED name the tests
 # that need an operating system, threads; SHARING those that may share one object of retry.h. The last
 # line is "N passed, N failed".
@@ -135,6 +136,7 @@ program() {
     path=$1
     case $2 in
     digest) sources=tests/verify/digest.c ;;
+    msvc) sources="tests/verify/digest_main.c $build/msvc.o" ;;
     test_link) sources="tests/compile/link_a.c tests/compile/link_b.c" ;;
     *) sources=tests/*/$2.c ;;
     esac
@@ -191,6 +193,23 @@ preempted() {
     result unmasked "$good"
 }
 
+# MSVC's branches, compiled by clang as if for it.
+msvc() {
+    [ "$target" = windows-64 ] || return
+    mkdir -p "$build/msvc"
+    cp tests/verify/msvc/*.h /usr/include/jsmn.h "$build/msvc"
+    for options in -O0 -O2 "-O2 -DRETRY_NO_ATOMICS"; do
+        rm -f "$build/$target/msvc.exe"
+        # shellcheck disable=SC2086 # one word a flag
+        got=$(clang-19 --target=x86_64-pc-windows-msvc -std=c99 $options -mno-stack-arg-probe -nostdlibinc \
+            -isystem "$build/msvc" -DDIGEST_BARE -c tests/verify/digest.c \
+            -o "$build/msvc.o" 2> "$build/$target/msvc.exe.log" &&
+            program "$build/$target/msvc.exe" msvc)
+        [ "$got" = "$wanted" ] && good=1 || good=
+        result msvc "$good"
+    done
+}
+
 wanted=$(cc -std=c99 -O2 tests/verify/digest.c -o "$build/digest" && "$build/digest")
 echo "here $wanted"
 [ -n "$wanted" ] || exit 1
@@ -202,6 +221,7 @@ for target in $targets; do
     if prepare "$target" > "$build/$target/prepare.exe.log" 2>&1; then
         on_target "$@"
         preempted
+        msvc
     else
         result prepare ""
     fi

@@ -62,37 +62,13 @@ check "no member is taken of what a call returned" none_of_call
 
 # A compiler without a C library: the headers that every one has, and two functions.
 mkdir "$work/bare"
-cat > "$work/bare/string.h" << 'END'
-#ifndef STRING_H
-#define STRING_H
-#include <stddef.h>
-#ifdef __cplusplus
-extern "C" {
-#endif
-void *memcpy(void *to, const void *from, size_t size);
-void *memset(void *to, int byte, size_t size);
-#ifdef __cplusplus
-}
-#endif
-#endif
-END
+cp tests/verify/msvc/string.h "$work/bare"
 echo '#define INT_MAX __INT_MAX__' > "$work/bare/limits.h" # gcc's own asks for the system's
 ln -s /usr/include/jsmn.h "$work/bare/jsmn.h"
-cat > "$work/main.c" << 'END'
-#include <stdint.h>
-#include <stdio.h>
-uint32_t digest(uint32_t *decisions);
-int main(void)
-{
-    uint32_t decisions, sum = digest(&decisions);
-    printf("digest %08lx of %lu numbers\n", (unsigned long)sum, (unsigned long)decisions);
-    return 0;
-}
-END
 freestanding() { # COMPILER FLAG...
     "$@" $warnings -ffreestanding -nostdinc -isystem "$work/bare" \
         -isystem "$($1 -print-file-name=include)" -DDIGEST_BARE -c $digest -o "$work/bare.o" &&
-        digest_is "$whole" gcc "$work/main.c" "$work/bare.o"
+        digest_is "$whole" gcc tests/verify/digest_main.c "$work/bare.o"
 }
 for compiler in gcc clang-14 clang-19; do
     check "$compiler, freestanding" freestanding $compiler -std=c99 -O2
@@ -178,24 +154,7 @@ done
 # MSVC's branches, by clang as if for it, with what they take from its headers. (Its intrinsics have
 # no reading one: a word is read by swapping it, so -Wcast-qual is in vain.)
 mkdir "$work/msvc"
-cp "$work/bare/string.h" /usr/include/jsmn.h "$work/msvc"
-cat > "$work/msvc/intrin.h" << 'END'
-long _InterlockedCompareExchange(long volatile *, long, long);
-long _InterlockedExchange(long volatile *, long);
-long _InterlockedExchangeAdd(long volatile *, long);
-END
-cat > "$work/msvc/windows.h" << 'END'
-#if !defined(WIN32_LEAN_AND_MEAN) || !defined(NOMINMAX)
-#error "winsock2.h and std::min would clash"
-#endif
-typedef unsigned long DWORD;
-typedef int BOOL;
-typedef union LARGE_INTEGER { long long QuadPart; } LARGE_INTEGER;
-#define INFINITE 0xffffffff
-BOOL QueryPerformanceCounter(LARGE_INTEGER *count);
-BOOL QueryPerformanceFrequency(LARGE_INTEGER *frequency);
-void Sleep(DWORD ms);
-END
+cp tests/verify/msvc/*.h /usr/include/jsmn.h "$work/msvc"
 for target in x86_64 i686 aarch64; do
     for language in -std=c99 -std=c17 "-std=c++14 -x c++" "-std=c++20 -x c++"; do
         for static in "" -DRETRY_STATIC "-DRETRY_API=__declspec(dllexport)"; do
