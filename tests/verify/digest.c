@@ -4,7 +4,7 @@
    order of evaluation; and the instants wrap on their way.
 
    DIGEST_SPLIT: the implementation is in another file. DIGEST_BARE: main and printf are, too.
-   DIGEST_ASSERT: it fails unless assertions do: some requests are misused. */
+   DIGEST_ASSERT: it fails unless assertions do: some operations are misused. */
 #ifndef DIGEST_SPLIT
 #ifndef RETRY_IMPLEMENTATION
 #define RETRY_IMPLEMENTATION
@@ -16,7 +16,6 @@ static unsigned long misuses;
 #endif
 #include "../../errmap.h"
 #include "../support/clocks.h"
-#include "../support/door.h"
 #include <string.h>
 
 #ifdef __cplusplus
@@ -94,11 +93,21 @@ static void add_action(retry_action action)
     add(action.delay);
 }
 
-static void add_decision(decided decision)
+/* The last decision. */
+static void add_decision(const retry_operation *op)
 {
-    add(decision.verdict);
-    add(decision.cause);
-    add(decision.delay);
+    add(op->verdict);
+    add(op->cause);
+    add(op->delay);
+}
+
+static void add_step(retry_step step)
+{
+    add((uint32_t)step.what << 24 | (uint32_t)step.copy << 16 | (uint32_t)step.verdict << 8 |
+        step.cause);
+    add(step.node);
+    add(step.delay);
+    add(step.timeout);
 }
 
 static void add_failure(retry_failure failure)
@@ -164,11 +173,11 @@ static void delays(void)
     add(retry_phase("a client's name", (size_t)below(16), last));
 }
 
-static void observe(void *context, const retry_operation *request, const retry_failure *failure)
+static void observe(void *context, const retry_operation *op, const retry_failure *failure)
 {
     char line[160];
     (void)context;
-    add((uint32_t)retry_format(line, sizeof line, request, failure));
+    add((uint32_t)retry_format(line, sizeof line, op, failure));
     add_text(line);
 }
 
@@ -223,52 +232,57 @@ static retry_budget_options any_budget(void)
     return options;
 }
 
-/* A few requests of one client, one after the other, decided by hand. */
-static void requests(void)
+/* The attempt that is due, and how it ends. */
+static void decide(retry_operation *op, bool done)
+{
+    retry_failure failure = any_failure();
+    retry_step step = retry_next(op, now);
+    add_step(step);
+    if (step.what == RETRY_DO_WAIT) {
+        pass(step.delay & 0xffff);
+        step = retry_next(op, now);
+    }
+    add_step(step);
+    pass(below(2) == 0 ? below(100) : any() & 0xffffff);
+    retry_ended(op, 0, done ? NULL : &failure, now);
+    add_decision(op);
+    add(retry_left(op, now));
+    add(op->retries + op->code_retries);
+    add((uint32_t)(op->reasons & UINT32_MAX) ^ op->ambiguous);
+}
+
+/* A few operations of one client, one after the other. */
+static void one_by_one(void)
 {
     retry_policy policy = any_policy();
     retry_budget_options options = any_budget();
     retry_budget budget;
     retry_client client;
-    retry_operation request;
+    retry_operation op;
     uint32_t i;
     memset(&client, 0, sizeof client);
-    memset(&request, 0, sizeof request);
+    memset(&op, 0, sizeof op);
     retry_budget_init(&budget, &options, now);
     client.strategy = &policy.base;
     client.budget = below(4) == 0 ? NULL : &budget;
     client.random = random_bits;
     client.observe = observe;
     client.always_interval = below(3) == 0 ? any() : 0;
-    request.client = &client;
-    request.timeout = below(3) == 0 ? UINT32_MAX : any();
+    op.client = &client;
+    add_step(retry_next(&op, now)); /* never started */
     for (i = 0; i < 24; i++) {
-        retry_failure failure = any_failure();
-        decided decision;
-        if (i % 8 == 0) {
-            request.idempotent = below(2) == 0;
-            retry_begin(&request, now);
+        if (retry_left(&op, now) == 0) {
+            op.idempotent = below(2) == 0;
+            op.timeout = below(3) == 0 ? UINT32_MAX : any();
+            retry_start(&op, NULL, now);
         }
-        decision = retry_orchestrate(&request, &failure, now);
-        add_decision(decision);
-        pass(below(2) == 0 ? decision.delay & 0xffff : any() & 0xffffff);
-        add(retry_left(&request, now));
+        decide(&op, below(8) == 0);
         add(retry_budget_balance(&budget));
-        if (i % 8 == 7)
-            add(retry_succeed(&request, now));
-        add(request.retries + request.code_retries);
-        add((uint32_t)(request.reasons & UINT32_MAX) ^ request.ambiguous);
+        if (below(3) == 0)
+            retry_skip_wait(&op, now);
     }
-    retry_cancel(&request, now);
-}
-
-static void add_step(retry_step step)
-{
-    add((uint32_t)step.what << 24 | (uint32_t)step.copy << 16 | (uint32_t)step.verdict << 8 |
-        step.cause);
-    add(step.node);
-    add(step.delay);
-    add(step.timeout);
+    retry_stop(&op, now);
+    add_decision(&op);
 }
 
 static bool attempt(void *context, const retry_operation *op, const retry_step *step,
@@ -361,11 +375,11 @@ static void set_up_gates(void)
 }
 
 /* Retries whatever may be, and sometimes answers later. */
-static retry_action willing_after(const retry_strategy *self, const retry_operation *request,
+static retry_action willing_after(const retry_strategy *self, const retry_operation *op,
                                   const retry_failure *failure, retry_time at)
 {
     (void)self;
-    (void)request;
+    (void)op;
     (void)failure;
     (void)at;
     return below(8) == 0 ? retry_action_pending() : retry_action_after(below(100));
@@ -403,9 +417,7 @@ static void happen(uint32_t i)
         retry_stop(&ops[i], now);
     else if (event == 13)
         retry_start(&ops[i], NULL, now);
-    else if (event == 14)
-        retry_cancel(&ops[i], now);
-    else if (event == 15)
+    else if (event < 16)
         retry_answer(&ops[i], retry_action_after(below(100)), now);
     else if (event == 16)
         retry_skip_wait(&ops[i], now);
@@ -683,28 +695,28 @@ static void maps(void)
     errmap_error error;
     errmap_strategy strategy = ERRMAP_STRATEGY(&map, NULL);
     retry_client client;
-    retry_operation request;
+    retry_operation op;
     uint8_t packet[40];
     char text[16];
     size_t length;
     uint32_t i;
     memset(&client, 0, sizeof client);
-    memset(&request, 0, sizeof request);
+    memset(&op, 0, sizeof op);
     for (length = 0; length < sizeof json; length++) {
         add(errmap_parse(&map, json, length, entries, 5, &error));
         add((uint32_t)error.offset);
         add(error.needed);
     }
     client.random = random_bits;
-    request.client = &client;
+    op.client = &client;
     for (i = 0; i < COUNT(statuses); i++) {
         errmap_advice advice = errmap_classify_kv(&map, statuses[i], 0);
         add_failure(advice.failure);
         add((uint32_t)advice.reconnect << 2 | (uint32_t)advice.special << 1 |
             advice.authentication);
         add(errmap_spec_delay(advice.entry, below(20)));
-        retry_begin(&request, now);
-        add_action(errmap_strategy_after(&strategy.base, &request, &advice.failure, now));
+        retry_start(&op, NULL, now);
+        add_action(errmap_strategy_after(&strategy.base, &op, &advice.failure, now));
         if (advice.entry) {
             add((uint32_t)errmap_copy_text(&map, advice.entry->desc, text,
                                            (size_t)(1 + below(16))));
@@ -727,7 +739,7 @@ uint32_t digest(uint32_t *decisions)
     for (i = 0; i < DIGEST_ROUNDS; i++) {
         now = UINT32_MAX - (retry_time)below(40000); /* soon past 2^32 */
         delays();
-        requests();
+        one_by_one();
         loops();
         operations();
         connections();
