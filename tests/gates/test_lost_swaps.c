@@ -6,7 +6,6 @@
 #include "../../retry.h"
 #include "../support/by_hand.h"
 #include "../support/check.h"
-#include "../support/door.h"
 #include "../support/options.h"
 
 static void (*other)(void); /* what the other thread does, once */
@@ -97,16 +96,18 @@ static void test_budget_charge(void)
 {
     static const retry_budget_options options = RETRY_BUDGET_GRPC;
     retry_client client;
-    retry_operation request;
+    retry_operation op;
     retry_failure failure = check_failure_of(RETRY_REASON_KV_LOCKED);
     memset(&client, 0, sizeof client);
-    memset(&request, 0, sizeof request);
+    memset(&op, 0, sizeof op);
     start_budgets(&options);
     client.budget = &budget;
-    request.client = &client;
-    retry_begin(&request, 100);
+    op.client = &client;
+    retry_start(&op, NULL, 100);
+    CHECK_EQUAL(RETRY_DO_SEND, retry_next(&op, 100).what);
     between(withdraw, 0);
-    CHECK_DECISION(RETRY, STRATEGY, retry_orchestrate(&request, &failure, 100));
+    retry_ended(&op, 0, &failure, 100);
+    CHECK_DECISION(RETRY, STRATEGY, decided_of(&op));
     CHECK(!contend.swap);
     CHECK_EQUAL(8000, retry_budget_balance(&budget));
 }

@@ -83,7 +83,7 @@ for level in -O0 -O2 -O3 -Os; do
 done
 check "Cortex-M4, which could" makes "$work/all.o" $(echo "$cross" | sed s/m0/m4/) -mfloat-abi=hard \
     -mfpu=fpv4-sp-d16 -O2 -I. -isystem "$work/arm" -c "$work/all.c"
-needless() { arm-none-eabi-objdump -d "$work/all.o" > "$work/code" && grep -q 'retry_begin' "$work/code" &&
+needless() { arm-none-eabi-objdump -d "$work/all.o" > "$work/code" && grep -q 'retry_start' "$work/code" &&
     ! awk '$3 ~ /^([us]div|v[a-z]+[.])/' "$work/code" | grep .; }
 check "Cortex-M4: neither divides nor uses floating point" needless
 
