@@ -2642,15 +2642,7 @@ RETRY__COLD retry_action retry__unasked(const retry_operation *op, uint8_t cause
         return retry_action_none(cause);
     if (interval == 0)
         interval = retry__controlled[retry__min(op->retries, 5)];
-    return retry__action(RETRY_ACTION_AFTER, cause, interval);
-}
-
-/* A strategy need not say why it grants. */
-static retry_action retry__granting(retry_action action)
-{
-    if (action.kind == RETRY_ACTION_AFTER)
-        action.cause = RETRY_CAUSE_STRATEGY;
-    return action;
+    return retry_action_after(interval);
 }
 
 /* The operation's strategy, or the client's, or best effort. */
@@ -2664,7 +2656,7 @@ static retry_action retry__ask_strategy(const retry_operation *op, uint32_t trai
     RETRY_ASSERT(strategy->retry_after && "retry_strategy.retry_after is not set");
     if (!strategy->retry_after)
         return retry_action_none(RETRY_CAUSE_MISUSE);
-    return retry__granting(strategy->retry_after(strategy, op, &op->failure, op->retry__now));
+    return strategy->retry_after(strategy, op, &op->failure, op->retry__now);
 }
 
 /* A pushback replaces the delay, and restarts the curve; the retries since the last are counted. */
@@ -2736,6 +2728,8 @@ static bool retry__pay(retry_operation *op, uint32_t traits)
  */
 static inline void retry__conclude(retry_operation *op, retry_action action, uint32_t traits)
 {
+    uint8_t cause = (traits & RETRY__TRAIT_ALWAYS) != 0 ? (uint8_t)RETRY_CAUSE_ALWAYS
+                                                        : (uint8_t)RETRY_CAUSE_STRATEGY;
     retry_ms left = retry__remaining(op, op->retry__now), delay = action.delay;
     if (action.kind != RETRY_ACTION_AFTER) {
         retry__end(op, &op->failure, RETRY_VERDICT_FAIL, action.cause, 0);
@@ -2746,7 +2740,7 @@ static inline void retry__conclude(retry_operation *op, retry_action action, uin
     delay = retry__min(delay, RETRY__LONGEST);
     if (delay >= left) {
         retry__end(op, &op->failure, RETRY_VERDICT_EXPIRE, RETRY_CAUSE_DEADLINE, left);
-    } else if (action.cause != RETRY_CAUSE_ALWAYS && !retry__pay(op, traits)) {
+    } else if (cause == RETRY_CAUSE_STRATEGY && !retry__pay(op, traits)) {
         retry__end(op, &op->failure, RETRY_VERDICT_FAIL, RETRY_CAUSE_BUDGET_EXHAUSTED, delay);
     } else {
         if (op->retries != UINT32_MAX) { /* code_retries is never more */
@@ -2754,7 +2748,7 @@ static inline void retry__conclude(retry_operation *op, retry_action action, uin
             op->code_retries++;
         }
         retry__set_phase(op, RETRY__DELAYED);
-        retry__tell(op, &op->failure, RETRY_VERDICT_RETRY, action.cause, delay);
+        retry__tell(op, &op->failure, RETRY_VERDICT_RETRY, cause, delay);
     }
 }
 
@@ -5008,7 +5002,7 @@ RETRY_API void retry_answer(retry_operation *op, retry_action action, retry_time
         return;
     op->retry__now = now;
     op->retry__decided = now;
-    retry__conclude(op, retry__granting(action), retry__failure_traits(&op->failure));
+    retry__conclude(op, action, retry__failure_traits(&op->failure));
 }
 
 /* ---- The gates of a server ----------------------------------------------------------------- */
