@@ -4,13 +4,13 @@
 
 #include <string.h>
 
-static inline retry_clock clock_of(retry_time (*now)(void *context),
-                                   void (*sleep)(void *context, retry_ms delay), void *context)
+static inline retry_clock clock_of(retry_time (*tells)(void *context),
+                                   void (*sleeps)(void *context, retry_ms delay), void *context)
 {
     retry_clock clock;
     memset(&clock, 0, sizeof clock);
-    clock.now = now;
-    clock.sleep = sleep;
+    clock.now = tells;
+    clock.sleep = sleeps;
     clock.context = context;
     return clock;
 }
