@@ -222,9 +222,10 @@
 
    Set cut_after to ten times what an answer takes when all is well. From there the time of an
    attempt follows the server: it is at least twice what answers take now, and doubles with each
-   round of attempts that time out. A process with few operations cuts none (see THE BUDGET): if an
-   attempt must never take longer, set attempt_timeout. With retry_start(op, NULL, now) op.client is
-   the client: a zeroed one has no budget and no limit, and none at all is MISUSE.
+   round of attempts that time out, until what was sent again is answered within cut_after, or for
+   30 s. A process with few operations cuts none (see THE BUDGET): if an attempt must never take
+   longer, set attempt_timeout. With retry_start(op, NULL, now) op.client is the client: a zeroed one
+   has no budget and no limit, and none at all is MISUSE.
 
    A policy decides whether and when. A service's waits up to 100 ms, doubling up to 5 s, or up to
    10 s after throttled answers, all at random (full jitter), and has no limit of attempts but the
@@ -4505,17 +4506,30 @@ static retry_ms retry__slow(const retry_gates *gates)
     return retry__load(&gates->retry__pace) >> 4;
 }
 
-/* How long answers take: up at once, down by a quarter of the difference. It ends the rounds. */
-static void retry__pace_answer(retry_gates *gates, retry_ms age)
+/* Whether an answer ends the rounds: it came within cut_after to what was sent again after a
+   time-out, so the cut has paid; or the last round was 30 s ago. Other answers prove nothing: quick
+   ones come while slow ones are cut. */
+RETRY__COLD bool retry__cut_paid(const struct retry__attempt *attempt)
 {
-    uint32_t seen, next;
+    const retry_operation *op = attempt->op;
+    if (op->failure.timeout && attempt->age <= op->client->cut_after)
+        return true;
+    return retry__passed(retry__load(&attempt->gates->retry__round), attempt->now) > 30000;
+}
+
+/* How long answers take: up at once, down by a quarter of the difference. */
+static void retry__pace_answer(const struct retry__attempt *attempt, retry_ms age)
+{
+    uint32_t *pace = &attempt->gates->retry__pace, seen, next;
     age = retry__max(retry__min(age, RETRY__PACE_SLOWEST), 1); /* 0: none is known */
     do {
         retry_ms slow;
-        seen = retry__load(&gates->retry__pace);
+        seen = retry__load(pace);
         slow = seen >> 4;
-        next = age >= slow ? age : slow - ((slow - age + 3) >> 2);
-    } while (seen != next << 4 && !retry__swap(&gates->retry__pace, seen, next << 4));
+        next = (age >= slow ? age : slow - ((slow - age + 3) >> 2)) << 4;
+        if ((seen & RETRY__PACE_ROUNDS) != 0 && !retry__cut_paid(attempt))
+            next |= seen & RETRY__PACE_ROUNDS;
+    } while (seen != next && !retry__swap(pace, seen, next));
 }
 
 /* An attempt has timed out: the next ones get twice the time. A round is counted once: a copy that
@@ -5085,7 +5099,7 @@ static void retry__pace_ended(struct retry__attempt *attempt)
     if (attempt->outcome == RETRY__ANSWERED && gates->retry__gates[RETRY__BREAKER].retry__self)
         retry__store(&gates->retry__answered, attempt->now);
     if (retry__is_good(attempt))
-        retry__pace_answer(gates, retry__min(attempt->age, attempt->copy->retry__timeout));
+        retry__pace_answer(attempt, retry__min(attempt->age, attempt->copy->retry__timeout));
     if (attempt->outcome != RETRY__SICK ||
         (!failure->timeout && failure->reason != RETRY_REASON_ATTEMPT_TIMED_OUT))
         return;

@@ -131,7 +131,8 @@ static void test_slow_of_late_answers(void)
     }
 }
 
-/* Which reports are answers, and which are rounds. Before each: 300 ms, and one round. */
+/* Which reports are answers, and which are rounds. Before each: 300 ms, and one round, which no
+   answer ends that was not sent again. */
 static void test_slow_of_failures(void)
 {
     static const struct {
@@ -141,10 +142,10 @@ static void test_slow_of_failures(void)
     } rows[] = {
         {RETRY_REASON_CLIENT_THROTTLED, false, true, 1200},
         {RETRY_REASON_CIRCUIT_BREAKER_OPEN, true, true, 1200},
-        {RETRY_REASON_KV_TEMPORARY_FAILURE, false, false, 500},
-        {RETRY_REASON_KV_LOCKED, false, false, 500},
+        {RETRY_REASON_KV_TEMPORARY_FAILURE, false, false, 1000},
+        {RETRY_REASON_KV_LOCKED, false, false, 1000},
         {RETRY_REASON_NONE, false, false, 1200}, /* it says nothing */
-        {RETRY_REASON_UNKNOWN, false, false, 500},
+        {RETRY_REASON_UNKNOWN, false, false, 1000},
         {RETRY_REASON_KV_TEMPORARY_FAILURE, true, false, 1200},
         {RETRY_REASON_SERVER_ERROR, false, false, 1200},
         {RETRY_REASON_SOCKET_NOT_AVAILABLE, false, false, 1200},
@@ -172,7 +173,19 @@ static void test_slow_of_failures(void)
     }
 }
 
-/* At most ten rounds; an answer ends them all. */
+/* An attempt times out at `now`; what is sent again 10 ms later is answered after `age` ms. */
+static void answer_again(retry_ms age, retry_time now)
+{
+    const retry_failure failure = timed_out();
+    retry_operation one = start(now);
+    CHECK_SEND(retry_next(&one, now));
+    retry_ended(&one, 0, &failure, now);
+    CHECK_WAIT(STRATEGY, retry_next(&one, now));
+    CHECK_SEND(retry_next(&one, now + 10));
+    retry_ended(&one, 0, NULL, now + 10 + age);
+}
+
+/* At most ten rounds; a cut that has paid ends them all. */
 static void test_rounds(void)
 {
     const retry_failure failure = timed_out();
@@ -186,10 +199,10 @@ static void test_rounds(void)
         other_ends(&failure, 5, now);
         now += 10;
     }
-    other_ends(NULL, 4, now);
-    CHECK_EQUAL(10, time_given(now));
-    other_ends(&failure, 5, now);
-    CHECK_EQUAL(20, time_given(now)); /* and they begin anew */
+    answer_again(4, now);
+    CHECK_EQUAL(10, time_given(now + 14));
+    other_ends(&failure, 5, now + 20);
+    CHECK_EQUAL(20, time_given(now + 25)); /* and they begin anew */
 }
 
 /* A round is counted once for all that were sent before it was. */
@@ -223,7 +236,7 @@ static void test_rounds_once(void)
     }
 }
 
-/* After an answer a copy that was sent before it may count: there is no round. */
+/* After the rounds' end a copy that was sent before it may count: there is no round. */
 static void test_rounds_after_an_answer(void)
 {
     const retry_failure failure = timed_out();
@@ -234,31 +247,54 @@ static void test_rounds_after_an_answer(void)
     CHECK_SEND(retry_next(&old, START));
     other_ends(&failure, 20, START);
     CHECK_EQUAL(200, time_given(START + 20));
-    other_ends(NULL, 5, START + 20);
-    CHECK_EQUAL(100, time_given(START + 25));
-    retry_ended(&old, 0, &failure, START + 30);
-    CHECK_EQUAL(200, time_given(START + 30));
+    answer_again(5, START + 20);
+    CHECK_EQUAL(100, time_given(START + 35));
+    retry_ended(&old, 0, &failure, START + 40);
+    CHECK_EQUAL(200, time_given(START + 40));
 }
 
-/* An answer that took as long as what is known, or as little as can be, ends the rounds, too. */
+/* What ends a round: an answer to what was sent again after a time-out, if it took no longer than
+   cut_after, or any answer more than 30 s later. Not a quick answer to another: the next slow one
+   would be cut again, and the one after it. */
 static void test_rounds_end(void)
 {
     static const struct {
-        retry_ms first, age, given; /* an answer or 0 for none; the one after a round */
-    } rows[] = {{0, 0, 10},  {0, 1, 10},   {0, 16, 32},    {0, 20, 40},
-                {0, 31, 62}, {20, 20, 40}, {300, 300, 600}};
-    const retry_failure failure = timed_out();
+        bool again, after_a_timeout;
+        retry_ms age, later; /* of the answer; when, ms after the round */
+        bool ends;
+    } rows[] = {
+        {true, true, 0, 100, true},      {true, true, 10, 100, true},
+        {true, true, 11, 100, false},    {true, false, 4, 100, false},
+        {false, false, 0, 100, false},   {false, false, 4, 100, false},
+        {false, false, 10, 100, false},  {false, false, 11, 100, false},
+        {false, false, 4, 29996, false}, {false, false, 4, 29997, true},
+        {false, false, 4, 50000, true},  {false, false, 30000, 1, true},
+    };
+    const retry_failure late = timed_out(), refused = check_failure_of(RETRY_REASON_KV_LOCKED);
     size_t i;
     for (i = 0; i < CHECK_COUNT(rows); i++) {
+        retry_time now = START + 5 + rows[i].later;
+        retry_ms given = rows[i].age > 5 ? 2 * rows[i].age : 10;
+        retry_operation one;
         check_row("row %u", (unsigned)i);
         set_up(100000, 10);
         retry_gates_latency(&gates, &latency);
-        if (rows[i].first != 0)
-            other_ends(NULL, rows[i].first, START);
-        other_ends(&failure, 5, START);
-        CHECK_EQUAL(2 * (rows[i].first > 5 ? 2 * rows[i].first : 10), time_given(START + 400));
-        other_ends(NULL, rows[i].age, START + 400);
-        CHECK_EQUAL(rows[i].given, time_given(START + 800));
+        one = start(START);
+        CHECK_SEND(retry_next(&one, START));
+        other_ends(&late, 5, START);
+        CHECK_EQUAL(20, time_given(START + 5));
+        if (rows[i].again) {
+            if (rows[i].after_a_timeout)
+                other_ends(&late, 1, START); /* counts no round: it was sent before */
+            retry_ended(&one, 0, rows[i].after_a_timeout ? &late : &refused, START + 5);
+            CHECK_WAIT(STRATEGY, retry_next(&one, START + 5));
+            CHECK_SEND(retry_next(&one, now));
+            retry_ended(&one, 0, NULL, now + rows[i].age);
+        } else {
+            retry_stop(&one, START + 5);
+            other_ends(NULL, rows[i].age, now);
+        }
+        CHECK_EQUAL(rows[i].ends ? given : 2 * given, time_given(now + rows[i].age));
     }
 }
 

@@ -322,6 +322,31 @@ static void test_early_and_late(void)
     CHECK_TEXT("wait 147483648", POLL(2000000000u));
 }
 
+/* A copy that follows one that timed out was sent again, too: answered within cut_after it ends the
+   rounds, and the next attempt has its usual time. */
+static void test_copy_that_pays(void)
+{
+    static const struct {
+        retry_ms answered; /* ms after the copy was sent */
+        const char *next;
+    } rows[] = {{1, "send 0, wait 100"},
+                {100, "send 0, wait 200"}, /* twice what answers take */
+                {101, "send 0, wait 404"}};
+    size_t i;
+    for (i = 0; i < CHECK_COUNT(rows); i++) {
+        check_row("answered after %lu ms", (unsigned long)rows[i].answered);
+        set_up();
+        hedge.delay = 1000;
+        client.gates = &gates;
+        client.cut_after = 100;
+        retry_gates_latency(&gates, &latency);
+        CHECK_TEXT("send 0, wait 100", start(0));
+        CHECK_TEXT("cancel 0, send 0, wait 200", POLL(100));
+        CHECK_TEXT("SUCCESS: done", done(0, 100 + rows[i].answered));
+        CHECK_TEXT(rows[i].next, start(300));
+    }
+}
+
 /* Copies have the numbers from 0 to the count. */
 static void test_count(void)
 {
@@ -1683,6 +1708,7 @@ int main(void)
     RUN(test_none_of_what_is_not_permitted);
     RUN(test_latency);
     RUN(test_early_and_late);
+    RUN(test_copy_that_pays);
     RUN(test_count);
     RUN(test_numbers);
     RUN(test_several_ends);
