@@ -1543,8 +1543,9 @@ RETRY_API void retry_start(retry_operation *op, const retry_service *service, re
    - The throttle, which draws once, however often the copy waits: THROTTLED.
    - The AIMD limit: PACED for a random time, longer for those who have more time left.
    - The rate: PACED until its time has come; THROTTLED if that is `wait` or more away (`delay` ms).
-   - A wait would leave less than an eighth of the operation's timeout, half of cut_after or twice
-     what answers take now, whichever is known and least: EXPIRE, DEADLINE, at once.
+   - A wait would leave less than an attempt needs: EXPIRE, DEADLINE, at once. It needs what answers
+     take now (half of the timeout at most); and an eighth of the timeout, half of cut_after or
+     twice what answers take, whichever is known and least.
    Refused, copy 0 ends the operation: FAIL with that cause, or EXPIRE. The charge of its retry goes
    back, and the observer hears of it with a NULL failure. END's `delay` is 0 but for these, for
    BUDGET_EXHAUSTED (the delay that the strategy gave) and EXPIRE (the ms that were left, or that
@@ -4555,7 +4556,8 @@ RETRY__QUICK retry_ms retry__attempt_follows(const retry_operation *op, const re
     return timeout;
 }
 
-/* ms below which no attempt is worth a wait: the least of what is known. */
+/* ms that an attempt needs to be worth a wait: the least of what is known, but no less than answers
+   take now, half of the timeout at most. With less it would be work in vain. */
 static retry_ms retry__attempt_least(const retry_operation *op, const retry_gates *gates)
 {
     retry_ms cut = op->client->cut_after, slow = retry__slow(gates);
@@ -4564,7 +4566,7 @@ static retry_ms retry__attempt_least(const retry_operation *op, const retry_gate
         least = retry__min(least, cut - (cut >> 1));
     if (slow != 0)
         least = retry__min(least, slow << 1);
-    return least;
+    return retry__max(least, retry__min(slow, op->timeout >> 1));
 }
 
 /* Whether a copy had too little time to prove anything: its caller was impatient. */

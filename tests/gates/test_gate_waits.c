@@ -41,7 +41,8 @@ static void test_paced(void)
 }
 
 /* A wait that leaves an attempt less than the least of what is known is no wait: an eighth of the
-   timeout, half of cut_after, twice what answers take. */
+   timeout, half of cut_after, twice what answers take. Nor is one that leaves less than answers take
+   now: such attempts were sent, and never done, while those that had time waited. */
 static void test_no_time_to_wait(void)
 {
     static const struct {
@@ -64,6 +65,17 @@ static void test_no_time_to_wait(void)
         {1000, 200, 20, 960, true},
         {1000, 200, 90, 899, false},
         {1000, 200, 90, 900, true},
+        {1000, 200, 100, 899, false},
+        {1000, 200, 100, 900, true},
+        {1000, 200, 101, 898, false},
+        {1000, 200, 101, 899, true},
+        {1000, 0, 300, 699, false},
+        {1000, 0, 300, 700, true},
+        {1000, 200, 500, 499, false}, /* half of the timeout at most */
+        {1000, 200, 500, 500, true},
+        {1000, 200, 5000, 499, false},
+        {1000, 200, 5000, 500, true},
+        {UINT32_MAX, 500, 5000, 100000, false},
         {1000, 200, 1, 997, false},
         {1000, 200, 1, 998, true},
         {UINT32_MAX, 0, 0, 100000, false},
