@@ -4513,12 +4513,15 @@ static retry_ms retry__slow(const retry_gates *gates)
 RETRY__COLD bool retry__cut_paid(const struct retry__attempt *attempt)
 {
     const retry_operation *op = attempt->op;
+    if (!retry__is_good(attempt))
+        return false;
     if (op->failure.timeout && attempt->age <= op->client->cut_after)
         return true;
     return retry__passed(retry__load(&attempt->gates->retry__round), attempt->now) > 30000;
 }
 
-/* How long answers take: up at once, down by a quarter of the difference. */
+/* How long answers take: up at once, down by a quarter of the difference. `age`: what one took, or
+   what somebody had who was impatient. */
 static void retry__pace_answer(const struct retry__attempt *attempt, retry_ms age)
 {
     uint32_t *pace = &attempt->gates->retry__pace, seen, next;
@@ -5105,10 +5108,13 @@ static void retry__pace_ended(struct retry__attempt *attempt)
     if (attempt->outcome != RETRY__SICK ||
         (!failure->timeout && failure->reason != RETRY_REASON_ATTEMPT_TIMED_OUT))
         return;
-    if (retry__impatient(attempt))
+    if (retry__impatient(attempt)) {
         attempt->outcome = RETRY__GIVEN_UP;
-    else if (failure->timeout)
+        if (retry__slow(gates) != 0) /* else a node that went dark would never count */
+            retry__pace_answer(attempt, attempt->copy->retry__timeout);
+    } else if (failure->timeout) {
         retry__pace_round(gates, attempt->copy->retry__sent, attempt->now);
+    }
 }
 
 /* What one server's gates do. */

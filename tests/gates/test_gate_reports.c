@@ -424,6 +424,29 @@ static void test_five_impatient_callers(void)
     }
 }
 
+/* One answer of 6 s, and then a dark node, asked by operations of a second: they are impatient with
+   it, but what is known of it comes down to what they have, and then they count. */
+static void test_one_slow_answer(void)
+{
+    retry_time now = START;
+    unsigned i;
+    set_up(1000, 0);
+    aimd.max = 20;
+    breaker.in_a_row = 5;
+    retry_gates_aimd(&gates, &aimd);
+    retry_gates_breaker(&gates, &breaker);
+    other_ends(NULL, 6000, START);
+    for (i = 0; i < 60 && retry_breaker_state(&breaker, now) == RETRY_BREAKER_CLOSED; i++) {
+        op = start(now);
+        CHECK_SEND(retry_next(&op, now));
+        now += 1000;
+        CHECK_CANCEL(retry_next(&op, now));
+    }
+    CHECK_EQUAL(RETRY_BREAKER_OPEN, retry_breaker_state(&breaker, now));
+    CHECK_RANGE(5, 40, i); /* the 5 s that are too many come down by a quarter each time */
+    CHECK(retry_aimd_limit(&aimd) <= 2);
+}
+
 /* One that works is an answer, however little time it had. */
 static void test_short_attempt_works(void)
 {
@@ -556,6 +579,7 @@ int main(void)
     RUN(test_impatient);
     RUN(test_impatient_times_out);
     RUN(test_five_impatient_callers);
+    RUN(test_one_slow_answer);
     RUN(test_fast_node);
     RUN(test_short_attempt_works);
     RUN(test_who_may_probe);
