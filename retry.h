@@ -5527,7 +5527,8 @@ static void retry__hedge_failed(retry_operation *op, const retry_failure *failur
     uint32_t traits = retry__record(op, failure);
     retry_ms order = failure->pushback ? failure->retry_after : 0;
     bool charged, is_final = retry__hedge_final(op, traits, &charged);
-    if (!hedge->retry__stopped && ((traits & RETRY__TRAIT_UNSENT) == 0 || !hedge->retry__reached))
+    if (!hedge->retry__stopped &&
+        (is_final || (traits & RETRY__TRAIT_UNSENT) == 0 || !hedge->retry__reached))
         op->failure = *failure;
     if ((traits & RETRY__TRAIT_UNSENT) == 0)
         hedge->retry__reached = true;

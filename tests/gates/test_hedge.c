@@ -804,6 +804,26 @@ static void test_fatal(void)
     }
 }
 
+/* What is final decides, also if it was never sent, and a copy before it was answered. */
+static void test_fatal_after_a_failure(void)
+{
+    size_t i;
+    for (i = 0; i < CHECK_COUNT(kinds); i++) {
+        retry_failure failure = failure_of(&kinds[i]);
+        char expected[80];
+        if (kinds[i].fatal == FINE)
+            continue;
+        set_up();
+        send_copies(1, 0);
+        check_row("kind %u", (unsigned)i);
+        CHECK_TEXT("send 0, wait 500", fail(0, RETRY_REASON_SERVER_ERROR, 100));
+        snprintf(expected, sizeof expected, "FAIL: %s", retry_cause_text(kinds[i].fatal));
+        CHECK_TEXT(expected, failed(0, &failure, 101));
+        CHECK_EQUAL(42, op.failure.code);
+        CHECK_EQUAL(kinds[i].reason, op.failure.reason);
+    }
+}
+
 /* The same operation without further copies: the texts and what is known are equal. */
 static void check_as_alone(const retry_failure *failure)
 {
@@ -1718,6 +1738,7 @@ int main(void)
     RUN(test_followed);
     RUN(test_no_second_ask);
     RUN(test_fatal);
+    RUN(test_fatal_after_a_failure);
     RUN(test_as_alone);
     RUN(test_fatal_and_order);
     RUN(test_followed_at_once);
