@@ -213,7 +213,7 @@
       op.strategy, .context         the client's    another policy; yours, for strategies, observers
       service.policy                see below       delays, attempts, how far a server is obeyed
       service.budget.options        THE BUDGET      what retries cost
-      service.limit.max             20              attempts at once
+      service.limit.initial, .max   20, 1000        attempts at once: at first, at most
       client.cut_after              what is left    ms for an attempt, when all is well
       client.attempt_timeout        what is left    ms for an attempt, at most
       client.always_interval        1, 10, 50 ...   ms, for reasons that are always retried
@@ -322,7 +322,7 @@
       service.client.attempt_timeout = 1000;
       retry_service_init(&service, now); // after that; it adds no limit of its own
       for (int i = 0; i < 3; i++)
-          limits[i].max = 20, retry_gates_aimd(&nodes[i], &limits[i]);
+          retry_gates_aimd(&nodes[i], &limits[i]);
 
    GATES
    Gates are optional checks before an attempt. An operation asks and tells all of them. A program
@@ -342,14 +342,17 @@
    retry_breaker_get; _set takes a node out, _reset back. Without operations: retry_breaker_ask,
    _report, _release.
 
-   Against load. AIMD LIMIT (retry_aimd): how many at once? It halves when the server is in trouble,
-   and grows by one a round trip while half of it is in use. At its floor of one, while nothing is
-   answered, it pauses for up to a second between attempts. And it obeys a server that blocks its
-   callers: after five refusals with a Retry-After in a row it holds all attempts until that time is
-   over, 2 s at most and an eighth more at random. Then one is tried. If refused requests prolong
-   the block, set `hold_max` to the longest (ms; 1: no hold). Who cannot wait so long gets EXPIRE at
-   once, and END's `delay` says how long it is. Use it always; not across processes, which cannot
-   share it. Costs: attempts over the limit are PACED; 48 bytes; about 279 instructions.
+   Against load. AIMD LIMIT (retry_aimd): how many at once? 20 at first (`initial`). It halves when
+   the server is in trouble, and comes back by a quarter a round trip while half of it is in use.
+   From `initial` on it grows by one a round trip, up to `max` (1,000), while three quarters of it
+   are in use. If your program needs many at once from the start, set `initial` to calls a second x
+   seconds of an answer. At its floor of one, while nothing is answered, it pauses for up to a
+   second between attempts. And it obeys a server that blocks its callers: after five refusals with
+   a Retry-After in a row it holds all attempts until that time is over, 2 s at most and an eighth
+   more at random. Then one is tried. If refused requests prolong the block, set `hold_max` to the
+   longest (ms; 1: no hold). Who cannot wait so long gets EXPIRE at once, and END's `delay` says how
+   long it is. Use it always; not across processes, which cannot share it. Costs: attempts over the
+   limit are PACED; 52 bytes; about 279 instructions.
 
    THROTTLE (retry_throttle, retry_gates_throttle): what would be refused anyway? When a client
    sends over `k` (2) times what is accepted, it drops the rest at random (FAIL, THROTTLED). Use it
@@ -568,6 +571,9 @@
      has to move the time on), or two threads share the operation.
    - FAIL, BUDGET_EXHAUSTED: the process is new, or has few successes, or no retry_budget_init.
    - Everything is FAIL, CIRCUIT_OPEN: log retry_breaker_get. Do answers take over cut_after?
+   - Slower than without the library, or EXPIRE, DEADLINE with nothing sent: limit.initial or
+     limit.max is below calls a second x seconds of an answer. Or an operation was begun, and never
+     ended: it keeps its place. Each must reach END, or retry_stop.
 
    STABILITY
    Until 6.0 the names, fields and meanings that this manual or a declaration's comment names stay
@@ -1400,14 +1406,15 @@ typedef struct retry_throttle {
 
 /* A limit of attempts in flight: TCP's additive increase, multiplicative decrease. Zero it. */
 typedef struct retry_aimd {
-    uint32_t max;           /* the limit at most, and at first (default: 0: 2) */
+    uint32_t initial;       /* the limit at first; above max counts as max (default: 0: 20) */
+    uint32_t max;           /* the limit at most (default: 0: 1000) */
     uint32_t min;           /* the limit at least; above max counts as max (default: 0: 1) */
     uint32_t increase;      /* added when all is well (default: 0: 1) */
     uint32_t decrease;      /* RETRY_RATIO to keep (default: 0: a half; over 0.999: 0.999) */
     retry_ms cooldown;      /* ms between changes, up to 2^30 (default: 0) */
     retry_ms hold_max;      /* ms; the longest that a server's Retry-After holds all attempts, up to
                                2^30 (default: 0: 2000; 1: it does not) */
-    uint32_t retry__limit;  /* private: 0: it never fell, and is max */
+    uint32_t retry__limit;  /* private: 0: it never changed, and is initial */
     uint32_t retry__fell;   /* private: ms; when it fell last */
     uint32_t retry__change; /* private: ms; when it rose or fell last */
     uint32_t retry__in_a_row; /* private: failures in a row that may lower it; stays at 255 */
@@ -1626,8 +1633,8 @@ struct retry_service {
     retry_client client; /* of each operation; cut_after (default: 0: what is left) */
     retry_policy policy; /* (default, if base is zero: each backoff whose initial is 0 doubles from
                             100 ms to 5 s, and to 10 s after throttled answers) */
-    retry_budget budget; /* (default, if capacity is 0: RETRY_BUDGET_BEST_EFFORT(limit.max)) */
-    retry_aimd limit;    /* max: attempts at once while all is well, with room (default: 20) */
+    retry_budget budget; /* (default, if capacity is 0: RETRY_BUDGET_BEST_EFFORT(limit.initial)) */
+    retry_aimd limit;    /* initial, max: attempts at once, at first and at most (20, 1000) */
     retry_gates gates;
 };
 
@@ -4046,11 +4053,12 @@ static void retry__throttle_report(void *gate, const struct retry__attempt *atte
 
 /* ---- How many at once ---------------------------------------------------------------------- */
 
-/* A limit within max and min as they are now. One that has not fallen yet is 0. */
+/* A limit within max and min as they are now. One that has not changed yet is 0. */
 static uint32_t retry__aimd_within(const retry_aimd *aimd, uint32_t limit)
 {
-    uint32_t max = retry__or(retry__load(&aimd->max), 2), min = retry__load(&aimd->min);
-    return limit == 0 ? max : retry__min(retry__max(limit, retry__max(min, 1)), max);
+    limit = retry__or(limit, retry__or(retry__load(&aimd->initial), 20));
+    limit = retry__max(limit, retry__load(&aimd->min));
+    return retry__min(limit, retry__or(retry__load(&aimd->max), 1000));
 }
 
 RETRY_API uint32_t retry_aimd_limit(const retry_aimd *aimd)
@@ -4076,34 +4084,49 @@ RETRY__ONCE uint32_t retry__aimd_less(const retry_aimd *aimd, uint32_t limit)
     return retry__aimd_within(aimd, retry__max(less, 1));
 }
 
-/* The first fall finds no instants: the thread that sets a limit has it. */
+/* The first change finds no instants: the thread that sets retry__fell has it (at instant 0 all do,
+   and the one that sets the limit has it). */
 RETRY__COLD void retry__aimd_fall(retry_aimd *aimd, retry_ms age, uint32_t now)
 {
     uint32_t limit = retry__load(&aimd->retry__limit);
     bool first = limit == 0;
     uint32_t change = first ? 0 : retry__load(&aimd->retry__change);
-    if (first)
-        retry__swap(&aimd->retry__fell, 0, now);
-    else if (!retry__aimd_claim(&aimd->retry__fell, age, now))
+    if (first ? !retry__swap(&aimd->retry__fell, 0, now)
+              : !retry__aimd_claim(&aimd->retry__fell, age, now))
         return;
     retry__swap(&aimd->retry__change, change, now); /* unless it is later already */
     while (!retry__swap(&aimd->retry__limit, limit, retry__aimd_less(aimd, limit)) && !first)
         limit = retry__load(&aimd->retry__limit);
 }
 
-/* A fall that comes between wins. At `min` it leaves the limit as it was, but not its instant. */
+/* Below `initial` the limit was higher before: it comes back by a quarter of itself. From there on
+   it needs three quarters in use, or it would be twice of what is needed when the server goes dark.
+   A fall that comes between wins. At `min` it leaves the limit as it was, but not its instant. */
 static void retry__aimd_rise(retry_aimd *aimd, uint32_t in_use, retry_ms age, uint32_t now)
 {
-    uint32_t limit = retry__load(&aimd->retry__limit), fell, before, after;
-    if (limit == 0)
+    uint32_t limit = retry__load(&aimd->retry__limit), before = retry__aimd_within(aimd, limit);
+    uint32_t fell, more, after;
+    if (in_use < before - (before >> 1))
         return;
     fell = retry__load(&aimd->retry__fell);
-    before = retry__aimd_within(aimd, limit);
-    after = retry__aimd_within(aimd, retry__add(before, retry__or(aimd->increase, 1)));
-    if (after > before && in_use >= before - (before >> 1) &&
-        retry__aimd_claim(&aimd->retry__change, age, now) &&
-        retry__swap(&aimd->retry__limit, limit, after) && retry__load(&aimd->retry__fell) != fell)
+    more = retry__or(aimd->increase, 1);
+    if (before < retry__aimd_within(aimd, 0))
+        more = retry__max(more, before >> 2);
+    else if (in_use < before - (before >> 2))
+        return;
+    after = retry__aimd_within(aimd, retry__add(before, more));
+    if (after <= before)
+        return;
+    if (limit == 0) {
+        if (!retry__swap(&aimd->retry__fell, 0, now))
+            return;
+        retry__store(&aimd->retry__change, now);
+        retry__swap(&aimd->retry__limit, 0, after);
+    } else if (retry__aimd_claim(&aimd->retry__change, age, now) &&
+               retry__swap(&aimd->retry__limit, limit, after) &&
+               retry__load(&aimd->retry__fell) != fell) {
         retry__swap(&aimd->retry__limit, after, before);
+    }
 }
 
 /* Of retry__pause: the server asked for it. It is odd then, and else even. */
@@ -4157,42 +4180,47 @@ static void retry__aimd_hold(retry_aimd *aimd, retry_ms after, const retry_opera
     retry__aimd_begin_pause(aimd, RETRY__AIMD_HOLD, hold, hold + (hold >> 3), op, now);
 }
 
+/* Failures that say nothing of load lower the limit from the third in a row on: one dark node of
+   four is no overload. */
+RETRY__COLD void retry__aimd_failed(retry_aimd *aimd, const struct retry__attempt *attempt,
+                                    retry_ms age)
+{
+    const retry_failure *failure = attempt->failure;
+    bool of_load = failure->throttle || failure->timeout;
+    uint32_t row = retry__load(&aimd->retry__in_a_row);
+    if (!of_load && failure->code != 503 &&
+        (retry__traits(failure->reason) & RETRY__TRAIT_BLAMELESS) != 0)
+        return;
+    while (row < UINT8_MAX && !retry__swap(&aimd->retry__in_a_row, row, row + 1))
+        row = retry__load(&aimd->retry__in_a_row);
+    if (of_load || row >= 2)
+        retry__aimd_fall(aimd, age, attempt->now);
+    if (failure->throttle && row >= 4) /* the fifth */
+        retry__aimd_hold(aimd, failure->retry_after, attempt->op, attempt->now);
+    if (attempt->outcome == RETRY__SICK) { /* 100 ms doubling to a second, the upper half */
+        retry_ms pause = retry__min(UINT32_C(100) << retry__min(row, 4), 1000);
+        retry__aimd_begin_pause(aimd, 0, pause >> 1, pause, attempt->op, attempt->now);
+    }
+}
+
 /* Learns from the end of a copy: only one that was sent after the last change, and after the
-   cooldown that followed it, may change the limit. Failures that say nothing of load lower it from
-   the third in a row on: one dark node of four is no overload. */
+   cooldown that followed it, may change the limit. */
 static void retry__aimd_report(void *gate, const struct retry__attempt *attempt)
 {
     retry_aimd *aimd = (retry_aimd *)gate;
-    const retry_failure *failure = attempt->failure;
-    const retry_operation *op = attempt->op;
-    uint32_t row = retry__load(&aimd->retry__in_a_row);
     retry_ms age = retry__max(attempt->age, retry__span(aimd->cooldown, 0));
-    bool of_load;
     if (attempt->outcome < RETRY__SICK)
         return;
-    if (retry__is_good(attempt)) {
-        if (row != 0) {
-            retry__store(&aimd->retry__in_a_row, 0);
-            if (retry__load(&aimd->retry__pause) & RETRY__AIMD_HOLD)
-                retry__store(&aimd->retry__pause, 0);
-        }
-        retry__aimd_rise(aimd, retry__load(&attempt->gates->in_flight), age, attempt->now);
+    if (!retry__is_good(attempt)) {
+        retry__aimd_failed(aimd, attempt, age);
         return;
     }
-    of_load = failure->throttle || failure->timeout;
-    if (of_load || failure->code == 503 ||
-        (retry__traits(failure->reason) & RETRY__TRAIT_BLAMELESS) == 0) {
-        while (row < UINT8_MAX && !retry__swap(&aimd->retry__in_a_row, row, row + 1))
-            row = retry__load(&aimd->retry__in_a_row);
-        if (of_load || row >= 2)
-            retry__aimd_fall(aimd, age, attempt->now);
-        if (failure->throttle && row >= 4) /* the fifth */
-            retry__aimd_hold(aimd, failure->retry_after, op, attempt->now);
-        if (attempt->outcome == RETRY__SICK) { /* 100 ms doubling to a second, the upper half */
-            retry_ms pause = retry__min(UINT32_C(100) << retry__min(row, 4), 1000);
-            retry__aimd_begin_pause(aimd, 0, pause >> 1, pause, op, attempt->now);
-        }
+    if (retry__load(&aimd->retry__in_a_row) != 0) {
+        retry__store(&aimd->retry__in_a_row, 0);
+        if (retry__load(&aimd->retry__pause) & RETRY__AIMD_HOLD)
+            retry__store(&aimd->retry__pause, 0);
     }
+    retry__aimd_rise(aimd, retry__load(&attempt->gates->in_flight), age, attempt->now);
 }
 
 /* ---- Rate ---------------------------------------------------------------------------------- */
@@ -5615,12 +5643,12 @@ static void retry__service_policy(retry_policy *policy)
     }
 }
 
-static void retry__service_budget(retry_budget *budget, uint32_t max, retry_time now)
+static void retry__service_budget(retry_budget *budget, uint32_t in_flight, retry_time now)
 {
     retry_budget_options *options = &budget->options;
     if (options->capacity == 0) {
         static const retry_budget_options preset = RETRY_BUDGET_BEST_EFFORT(1);
-        options->capacity = retry__multiply(preset.capacity, max);
+        options->capacity = retry__multiply(preset.capacity, in_flight);
         options->retry_cost = retry__or(options->retry_cost, preset.retry_cost);
         options->timeout_cost = retry__or(options->timeout_cost, preset.timeout_cost);
         options->throttle_cost = retry__or(options->throttle_cost, preset.throttle_cost);
@@ -5637,9 +5665,8 @@ RETRY_API void retry_service_init(retry_service *service, retry_time now)
     if (!service)
         return;
     client = &service->client;
-    service->limit.max = retry__or(service->limit.max, 20);
     retry__service_policy(&service->policy);
-    retry__service_budget(&service->budget, service->limit.max, now);
+    retry__service_budget(&service->budget, retry_aimd_limit(&service->limit), now);
     if (!client->strategy)
         client->strategy = &service->policy.base;
     if (!client->budget)

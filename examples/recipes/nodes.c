@@ -42,7 +42,6 @@ int main(int argc, char **argv)
     retry_client_nodes(&service.client, nodes, NODES);
     retry_service_init(&service, clock.now(clock.context));
     for (int i = 0; i < NODES; i++) {
-        limits[i].max = 20; /* attempts at once */
         retry_gates_aimd(&nodes[i], &limits[i]);
         breakers[i].in_a_row = 3; /* for nodes with fewer than 20 attempts in 8 s */
         retry_gates_breaker(&nodes[i], &breakers[i]);

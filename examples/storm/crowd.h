@@ -676,7 +676,7 @@ static uint32_t crowd_begin_in(const crowd_set *set, uint32_t ms)
 
 static void crowd_add_gates(retry_gates *of, crowd_to *to, uint32_t subset, uint32_t limit)
 {
-    to->aimd.max = limit;
+    to->aimd.max = to->aimd.initial = limit;
     if (subset & CROWD_BREAKER)
         retry_gates_breaker(of, &to->breaker);
     if (subset & CROWD_THROTTLE)

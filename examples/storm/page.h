@@ -34,7 +34,7 @@
     X(seed, 1, 0, 1000000, "", "seed of all that is random")                               \
     X(attempt, 1000, 0, 120000, "ms", "for an attempt, to begin with; 0: what is left")    \
     X(fixed, 0, 0, 1, "follows the server|is fixed", "how long an attempt may take")       \
-    X(limit, 20, 0, 1000, "", "attempts at once, of a process at a node; 0: no limit")     \
+    X(limit, 20, 0, 1000, "", "attempts at once at first, for each node; 0: no limit")     \
     X(choose, 1, 0, 1, "any|the less busy of two", "which node an attempt goes to")
 
 /* X(name): what a run counts, of the operations that began before `end`. */
@@ -356,7 +356,7 @@ static void add_process(process *p)
     *p = none;
     p->service.policy = policy;
     p->service.budget.options = budget;
-    p->service.limit.max = set[SETTING_limit];
+    p->service.limit.initial = set[SETTING_limit];
     client->random = dice_bits;
     client->random_context = &w.chance;
     client->cut_after = set[SETTING_attempt];
@@ -365,7 +365,7 @@ static void add_process(process *p)
         retry_client_nodes(client, p->gates, (uint16_t)set[SETTING_nodes]);
     retry_service_init(&p->service, 0);
     for (uint32_t i = 0; chooses && limits && i < set[SETTING_nodes]; i++) {
-        p->limits[i].max = set[SETTING_limit];
+        p->limits[i].initial = set[SETTING_limit];
         retry_gates_aimd(&p->gates[i], &p->limits[i]);
     }
     if (budget.capacity == 0)

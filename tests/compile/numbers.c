@@ -461,7 +461,8 @@ static void print_service(void)
     const retry_backoff *usual = &service.policy.backoff;
     double successes;
     retry_service_init(&service, 0);
-    printf(MANUAL "service.limit.max %u attempts at once\n", limit_of_service());
+    printf(MANUAL "service.limit.initial, .max %u, 1000 attempts at once: at first, at most\n",
+           limit_of_service());
     printf(MANUAL "waits up to %u ms, doubling up to %g s, or up to %g s after throttled\n",
            whole(usual->initial), seconds(usual->max),
            seconds(service.policy.throttle_backoff.max));
@@ -475,7 +476,7 @@ static void print_service(void)
            tokens(retry_budget_balance(&service.budget)), tokens(options->base_per_second));
     printf(MANUAL "37 %% of it are left after %g s\n", seconds(options->expire));
     printf(MANUAL "it starts full, and pays for %u time-outs in a row\n",
-           whole(options->capacity / service.limit.max / options->timeout_cost));
+           whole(options->capacity / retry_aimd_limit(&service.limit) / options->timeout_cost));
     printf(MANUAL "while there are %g tokens\n", 2 * tokens(options->timeout_cost));
     printf(MANUAL "new, or idle for %.0f s\n",
            tokens(retry_budget_balance(&service.budget)) / tokens(options->base_per_second));
@@ -489,7 +490,8 @@ static void print_service(void)
     printf(README
            "default: %g s for an operation, delays that double from %u ms to %g s, %u attempts "
            "at once.\n",
-           default_timeout(), whole(usual->initial), seconds(usual->max), whole(service.limit.max));
+           default_timeout(), whole(usual->initial), seconds(usual->max),
+           whole(retry_aimd_limit(&service.limit)));
     printf(README
            "A retry costs %s of a token, after a time-out or a 429 %s; %s successes earn one.\n",
            word(tokens(options->retry_cost), 0.25, "a quarter"),
@@ -545,9 +547,11 @@ static void print_limit(void)
     retry_time now = 0;
     uint32_t limit, before;
     memset(&aimd, 0, sizeof aimd);
-    printf(MANUAL "the limit at most, and at first (default: 0: %u) */\n",
+    printf(MANUAL "the limit at first; above max counts as max (default: 0: %u) */\n",
            whole(retry_aimd_limit(&aimd)));
-    aimd.max = 100;
+    aimd.initial = UINT32_MAX;
+    printf(MANUAL "the limit at most (default: 0: %u) */\n", whole(retry_aimd_limit(&aimd)));
+    aimd.max = aimd.initial = 100;
     do {
         now++;
         limit = by_hand_aimd(&aimd, &failure, UINT32_MAX, now, now);
@@ -555,6 +559,12 @@ static void print_limit(void)
     printf(MANUAL "RETRY_RATIO to keep (default: 0: a %s; over\n",
            word(limit / 100.0, 0.5, "half"));
     before = limit;
+    limit = by_hand_aimd(&aimd, NULL, limit, now + 1, now + 1);
+    printf(MANUAL "comes back by %s a round trip\n",
+           word((limit - before) / 50.0, 0.24, "a quarter"));
+    aimd.initial = 1; /* from here on it grows */
+    before = limit;
+    now++;
     limit = by_hand_aimd(&aimd, NULL, limit, now + 1, now + 1);
     printf(MANUAL "added when all is well (default: 0: %u) */\n", whole(limit - before));
     limit = by_hand_aimd(&aimd, NULL, limit, now, now + 2); /* sent in the same round trip */

@@ -171,7 +171,7 @@ static void test_at_once_and_a_second(void)
     CHECK_EQUAL(SENDS, sent());
     CHECK_EQUAL(UINT32_MAX, retry_rate_get(&rate));
     retry_gates_aimd(&gates, &limit);
-    CHECK_EQUAL(2, sent());
+    CHECK_EQUAL(20, sent());
     retry_service_init(&service, START);
     client = service.client;
     CHECK_EQUAL(20, sent());

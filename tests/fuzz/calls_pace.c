@@ -190,7 +190,7 @@ static void call_rate_report(void)
 /* ---- the AIMD limit ------------------------------------------------------------------------ */
 
 static struct {
-    uint32_t limit; /* as it was left; 0: it never fell */
+    uint32_t limit; /* as it was left; 0: it never changed */
     uint64_t fell, rose;
     uint32_t row;   /* failures in a row that may lower it */
     uint64_t pause; /* when it began, or begins */
@@ -200,8 +200,10 @@ static struct {
 
 static uint32_t within(uint32_t limit)
 {
-    uint32_t max = aimd.max ? aimd.max : 2, min = aimd.min ? aimd.min : 1;
-    return limit == 0 ? max : smaller(larger(limit, min), max);
+    uint32_t max = aimd.max ? aimd.max : 1000, min = aimd.min ? aimd.min : 1;
+    if (limit == 0)
+        limit = aimd.initial ? aimd.initial : 20;
+    return smaller(larger(limit, min), max);
 }
 
 /* For an attempt that began so long ago. */
@@ -248,14 +250,17 @@ static void follow_fall(uint32_t before, uint32_t after, retry_ms age)
 
 static void follow_rise(uint32_t before, uint32_t after, uint32_t in_use, retry_ms age)
 {
-    uint64_t more = (uint64_t)before + (aimd.increase ? aimd.increase : 1);
-    uint32_t expected = within(more > UINT32_MAX ? UINT32_MAX : (uint32_t)more);
-    if (steps.limit == 0 || expected <= before || (uint64_t)2 * in_use < before ||
-        !cooled(steps.fell, age) || !cooled(steps.rose, age)) {
+    bool back = before < within(0); /* below `initial` */
+    uint64_t more = larger(aimd.increase ? aimd.increase : 1, back ? before / 4 : 0);
+    uint32_t expected = within((uint32_t)(before + more > UINT32_MAX ? UINT32_MAX : before + more));
+    if (expected <= before || in_use < before - before / (back ? 2 : 4) ||
+        (steps.limit != 0 && (!cooled(steps.fell, age) || !cooled(steps.rose, age)))) {
         REQUIRE(after == before);
         return;
     }
     REQUIRE(after == expected);
+    if (steps.limit == 0)
+        steps.fell = now;
     steps.limit = after;
     steps.rose = now;
 }
@@ -519,6 +524,7 @@ static void set_up(void)
     rate.max = chance(2) ? hostile() : 0;
     rate.wait = 1; /* who would have to wait is refused, and takes nothing */
     aimd.max = flags & 2 ? hostile() : 10;
+    aimd.initial = chance(2) ? hostile() : 0;
     aimd.min = flags & 4 ? hostile() : 0;
     aimd.increase = flags & 8 ? hostile() : 0;
     aimd.decrease = flags & 8 ? hostile() : 0;

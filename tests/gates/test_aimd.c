@@ -12,7 +12,7 @@ static retry_aimd aimd_of(uint32_t max)
 {
     retry_aimd aimd;
     memset(&aimd, 0, sizeof aimd);
-    aimd.max = max;
+    aimd.max = aimd.initial = max;
     aimd.cooldown = 1000;
     return aimd;
 }
@@ -54,12 +54,14 @@ static uint32_t answered(retry_aimd *aimd, uint32_t in_use, retry_time now)
     return report(aimd, NULL, in_use, 0, now);
 }
 
-/* A limit of half of `max`, which it got from a fall at `now`; no failure is in the row. */
+/* A limit of half of `max`, which it got from a fall at `now`; no failure is in the row. It is not
+   below `initial`: it rises by one. */
 static retry_aimd fallen(uint32_t max, retry_time now)
 {
     retry_aimd aimd = aimd_of(max);
     throttled(&aimd, now);
     answered(&aimd, 0, now);
+    aimd.initial = 1;
     return aimd;
 }
 
@@ -70,30 +72,83 @@ static void test_null(void)
 
 static void test_size(void)
 {
-    CHECK_RANGE(1, 48, sizeof(retry_aimd));
+    CHECK_RANGE(1, 52, sizeof(retry_aimd));
 }
 
-/* Zeroed: 2, 1, 1, a half, and no cooldown: an attempt that began at the last change or before it
-   changes nothing, any other does. */
+/* Zeroed: 20 at first, 1,000 at most, 1 at least, 1 more, a half, and no cooldown: an attempt that
+   began at the last change or before it changes nothing, any other does. */
 static void test_defaults(void)
 {
     retry_aimd aimd = aimd_of(0);
     aimd.cooldown = 0;
+    CHECK_EQUAL(20, retry_aimd_limit(&aimd));
+    CHECK_EQUAL(20, answered(&aimd, 9, 0));
+    CHECK_EQUAL(10, throttled(&aimd, 0));
+    CHECK_EQUAL(10, retry_aimd_limit(&aimd));
+    aimd.initial = 2;
+    aimd.max = 2;
     CHECK_EQUAL(2, retry_aimd_limit(&aimd));
-    CHECK_EQUAL(2, answered(&aimd, 2, 0));
-    CHECK_EQUAL(1, throttled(&aimd, 0));
-    CHECK_EQUAL(1, retry_aimd_limit(&aimd));
-    CHECK_EQUAL(1, answered(&aimd, 1, 0));
-    CHECK_EQUAL(2, answered(&aimd, 1, 1));
-    CHECK_EQUAL(2, answered(&aimd, 2, 2));
-    CHECK_EQUAL(1, throttled(&aimd, 2));
+    CHECK_EQUAL(1, throttled(&aimd, 1));
+    CHECK_EQUAL(1, answered(&aimd, 1, 1));
+    CHECK_EQUAL(2, answered(&aimd, 1, 2));
+    CHECK_EQUAL(2, answered(&aimd, 2, 3));
+    CHECK_EQUAL(1, throttled(&aimd, 3));
     aimd.max = 80;
     aimd.min = 40;
-    CHECK_EQUAL(40, throttled(&aimd, 3));
-    CHECK_EQUAL(40, report(&aimd, NULL, ALL, 97, 100)); /* it began at 3 */
-    CHECK_EQUAL(41, report(&aimd, NULL, ALL, 96, 100));
+    CHECK_EQUAL(40, throttled(&aimd, 4));
+    CHECK_EQUAL(40, report(&aimd, NULL, ALL, 96, 100)); /* it began at 4 */
+    CHECK_EQUAL(41, report(&aimd, NULL, ALL, 95, 100));
     CHECK_EQUAL(41, report(&aimd, NULL, ALL, 50, 150));
     CHECK_EQUAL(42, report(&aimd, NULL, ALL, 49, 150));
+}
+
+/* At `initial`, which is 20 by default, but within max and min. */
+static void test_initial(void)
+{
+    static const struct {
+        uint32_t initial, max, min, limit;
+    } rows[] = {
+        {0, 0, 0, 20},      {0, 20, 0, 20},        {0, 19, 0, 19},
+        {0, 1, 0, 1},       {0, 21, 0, 20},        {0, UINT32_MAX, 0, 20},
+        {1, 0, 0, 1},       {7, 0, 0, 7},          {999, 0, 0, 999},
+        {1000, 0, 0, 1000}, {1001, 0, 0, 1000},    {1001, 2000, 0, 1001},
+        {50, 10, 0, 10},    {UINT32_MAX, 5, 0, 5}, {UINT32_MAX, UINT32_MAX, 0, UINT32_MAX},
+        {0, 0, 21, 21},     {5, 0, 8, 8},          {5, 7, 8, 7},
+    };
+    size_t i;
+    for (i = 0; i < CHECK_COUNT(rows); i++) {
+        retry_aimd aimd = aimd_of(rows[i].max);
+        aimd.initial = rows[i].initial;
+        aimd.min = rows[i].min;
+        check_row("row %u", (unsigned)i);
+        CHECK_EQUAL(rows[i].limit, retry_aimd_limit(&aimd));
+    }
+}
+
+/* It rises from there without a fall, one more a round trip, up to max, if it is in use. */
+static void test_rises_from_initial(void)
+{
+    static const retry_time starts[] = {0, 1, 5000, 0xffff8000, 0xffffff00, 0xffffffff};
+    size_t i;
+    unsigned n;
+    for (i = 0; i < CHECK_COUNT(starts); i++) {
+        retry_aimd aimd = aimd_of(0);
+        retry_time now = starts[i];
+        aimd.cooldown = 0;
+        aimd.max = 30;
+        check_row("from %lu", (unsigned long)now);
+        CHECK_EQUAL(20, answered(&aimd, 14, now));
+        CHECK_EQUAL(21, answered(&aimd, 15, now)); /* three quarters of it are in use */
+        CHECK_EQUAL(21, answered(&aimd, 21, now)); /* it began at the change */
+        CHECK_EQUAL(21, throttled(&aimd, now));
+        for (n = 22; n <= 30; n++) {
+            now = check_after(now, 50);
+            CHECK_EQUAL(n, report(&aimd, NULL, n - 1, 49, now));
+        }
+        now = check_after(now, 50);
+        CHECK_EQUAL(30, report(&aimd, NULL, 30, 49, now));
+        CHECK_EQUAL(15, throttled(&aimd, check_after(now, 1)));
+    }
 }
 
 static void test_starts_at_max(void)
@@ -460,7 +515,7 @@ static void test_what_pauses(void)
         {'a', 1, 0, 0, false},  {'l', 1, 0, 0, false},   {'c', 1, 0, 0, false},
         {'u', 20, 20, 0, true}, {'u', 20, 30, 0, true},  {'u', 20, 5, 2, true},
         {'t', 20, 5, 2, true},  {'u', 20, 6, 2, true},   {'u', 1000, 5, 2, false},
-        {'u', 64, 0, 2, false}, {'t', 640, 0, 2, false}, {'u', 0, 2, 0, true},
+        {'u', 64, 0, 2, false}, {'t', 640, 0, 2, false}, {'u', 2, 2, 0, true},
     };
     size_t i;
     unsigned n;
@@ -925,6 +980,52 @@ static void test_in_use(void)
         retry_aimd aimd = aimd_of(rows[i].limit);
         aimd.min = rows[i].limit;
         throttled(&aimd, 0);
+        aimd.max = aimd.initial = UINT32_MAX;
+        check_row("%lu of %lu in use", (unsigned long)rows[i].in_use, (unsigned long)rows[i].limit);
+        CHECK_EQUAL(rows[i].rises, answered(&aimd, rows[i].in_use, 1001) > rows[i].limit);
+    }
+}
+
+/* Below `initial` it comes back by a quarter of itself a round trip, at least by `increase`; from
+   there on it grows by `increase`. */
+static void test_comes_back(void)
+{
+    static const struct {
+        uint32_t limit, initial, increase, next;
+    } rows[] = {
+        {1, 20, 0, 2},      {3, 20, 0, 4},       {4, 20, 0, 5},         {7, 20, 0, 8},
+        {8, 20, 0, 10},     {19, 20, 0, 23},     {20, 20, 0, 21},       {21, 20, 0, 22},
+        {400, 500, 0, 500}, {8, 20, 2, 10},      {8, 20, 3, 11},        {4, 20, 9, 13},
+        {8, 8, 3, 11},      {600, 4000, 0, 750}, {1000, 4000, 0, 1000}, {999, 4000, 0, 1000},
+    };
+    size_t i;
+    for (i = 0; i < CHECK_COUNT(rows); i++) {
+        retry_aimd aimd = aimd_of(rows[i].limit);
+        aimd.min = rows[i].limit;
+        throttled(&aimd, 0);
+        aimd.min = 0;
+        aimd.max = 0; /* 1,000 */
+        aimd.initial = rows[i].initial;
+        aimd.increase = rows[i].increase;
+        check_row("row %u", (unsigned)i);
+        CHECK_EQUAL(rows[i].limit, retry_aimd_limit(&aimd));
+        CHECK_EQUAL(rows[i].next, answered(&aimd, ALL, 1001));
+        CHECK_EQUAL(rows[i].next, answered(&aimd, ALL, 1001)); /* once a round trip */
+    }
+}
+
+/* From `initial` on it rises while three quarters are in use: it is not to be twice of what is
+   needed when the server goes dark. */
+static void test_in_use_above_initial(void)
+{
+    static const struct {
+        uint32_t limit, in_use;
+        bool rises;
+    } rows[] = {{1, 0, false}, {1, 1, true}, {8, 5, false},   {8, 6, true},
+                {9, 6, false}, {9, 7, true}, {20, 14, false}, {20, 15, true}};
+    size_t i;
+    for (i = 0; i < CHECK_COUNT(rows); i++) {
+        retry_aimd aimd = aimd_of(rows[i].limit);
         aimd.max = UINT32_MAX;
         check_row("%lu of %lu in use", (unsigned long)rows[i].in_use, (unsigned long)rows[i].limit);
         CHECK_EQUAL(rows[i].limit + rows[i].rises, answered(&aimd, rows[i].in_use, 1001));
@@ -984,6 +1085,7 @@ static void test_cooldown(void)
             check_row("cooldown %lu, age %lu, from %" PRIu64, (unsigned long)rows[i].cooldown,
                       (unsigned long)age, (uint64_t)now);
             CHECK_EQUAL(40, report(&aimd, &failure, ALL, age, now));
+            aimd.initial = 1; /* it rises by one */
             CHECK_EQUAL(40, report(&aimd, &failure, ALL, age, now));
             CHECK_EQUAL(40, report(&aimd, NULL, ALL, age, now));
             CHECK_EQUAL(40, report(&aimd, &failure, ALL, age, over));
@@ -1061,7 +1163,7 @@ static void test_bounds_change(void)
     CHECK_EQUAL(20, retry_aimd_limit(&aimd));
     aimd.min = 0;
     aimd.max = 0;
-    CHECK_EQUAL(2, retry_aimd_limit(&aimd));
+    CHECK_EQUAL(8, retry_aimd_limit(&aimd));
     aimd.max = 6; /* a fall counts from what the limit reads */
     CHECK_EQUAL(3, throttled(&aimd, 6000));
     aimd.min = 5; /* and so does a rise */
@@ -1069,10 +1171,11 @@ static void test_bounds_change(void)
     aimd.min = 0;
     CHECK_EQUAL(6, retry_aimd_limit(&aimd));
 
-    aimd = fallen(16, 0); /* half of what the limit reads is in use, or it does not rise */
+    aimd =
+        fallen(16, 0); /* three quarters of what the limit reads are in use, or it does not rise */
     aimd.min = 12;
-    CHECK_EQUAL(12, answered(&aimd, 5, 2000));
-    CHECK_EQUAL(13, answered(&aimd, 6, 4000));
+    CHECK_EQUAL(12, answered(&aimd, 8, 2000));
+    CHECK_EQUAL(13, answered(&aimd, 9, 4000));
     aimd.min = aimd.max = 15; /* and what cannot rise leaves it as it was */
     CHECK_EQUAL(15, answered(&aimd, ALL, 6000));
     aimd.min = 0;
@@ -1082,8 +1185,10 @@ static void test_bounds_change(void)
     aimd.max = 100;
     CHECK_EQUAL(15, retry_aimd_limit(&aimd));
 
-    aimd = aimd_of(4); /* before the first fall the limit is max, whatever that is */
+    aimd = aimd_of(4); /* before the first change it is initial and max, whatever those are */
     aimd.max = 7;
+    CHECK_EQUAL(4, retry_aimd_limit(&aimd));
+    aimd.initial = 9;
     CHECK_EQUAL(7, retry_aimd_limit(&aimd));
     CHECK_EQUAL(3, throttled(&aimd, 0));
 }
@@ -1190,7 +1295,8 @@ static void model_report(struct model *model, const retry_aimd *aimd, uint32_t o
         model->limit = limit > aimd->min ? limit : aimd->min;
         model->fell = model->changed = now;
     } else if (may_rise && 2 * (uint64_t)in_use >= limit && limit < aimd->max) {
-        model->limit = aimd->max - limit < aimd->increase ? aimd->max : limit + aimd->increase;
+        limit += limit / 4 > aimd->increase ? limit / 4 : aimd->increase; /* below initial */
+        model->limit = limit < aimd->max ? limit : aimd->max;
         model->changed = now;
     }
 }
@@ -1235,6 +1341,8 @@ int main(void)
     RUN(test_null);
     RUN(test_size);
     RUN(test_defaults);
+    RUN(test_initial);
+    RUN(test_rises_from_initial);
     RUN(test_starts_at_max);
     RUN(test_fall);
     RUN(test_ratio_may_be_short);
@@ -1261,6 +1369,8 @@ int main(void)
     RUN(test_places);
     RUN(test_rise);
     RUN(test_in_use);
+    RUN(test_comes_back);
+    RUN(test_in_use_above_initial);
     RUN(test_out_on_the_wire);
     RUN(test_cooldown);
     RUN(test_first_fall_late);

@@ -41,8 +41,8 @@ static void test_paced(void)
 }
 
 /* A wait that leaves an attempt less than the least of what is known is no wait: an eighth of the
-   timeout, half of cut_after, twice what answers take. Nor is one that leaves less than answers take
-   now: such attempts were sent, and never done, while those that had time waited. */
+   timeout, half of cut_after, twice what answers take. Nor is one that leaves less than answers
+   take now: such attempts were sent, and never done, while those that had time waited. */
 static void test_no_time_to_wait(void)
 {
     static const struct {

@@ -681,7 +681,7 @@ static void new_aimd(uint32_t max)
     overload = retry_classify_http(429, 0);
     sick = check_failure_of(RETRY_REASON_SOCKET_NOT_AVAILABLE);
     memset(&aimd, 0, sizeof aimd);
-    aimd.max = max;
+    aimd.max = aimd.initial = max;
     aimd.cooldown = 1000;
 }
 

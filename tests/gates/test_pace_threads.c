@@ -242,7 +242,7 @@ static void test_mix(void)
 static void aimd_of(uint32_t max, uint32_t decrease)
 {
     memset(&aimd, 0, sizeof aimd);
-    aimd.max = max;
+    aimd.max = aimd.initial = max;
     aimd.decrease = decrease;
     aimd.cooldown = SPACING - 1;
 }
@@ -251,6 +251,14 @@ static void aimd_of(uint32_t max, uint32_t decrease)
 static uint32_t report(const retry_failure *failure, uint32_t in_use, retry_time now)
 {
     return by_hand_aimd(&aimd, failure, in_use, now, now);
+}
+
+/* One that has fallen once, and is above `initial`: it rises by one. */
+static void fallen_of(uint32_t max, uint32_t decrease)
+{
+    aimd_of(max, decrease);
+    report(&throttled, 1, (retry_time)0 - 2 * SPACING);
+    aimd.initial = 1;
 }
 
 static uint32_t less(uint32_t limit)
@@ -263,7 +271,7 @@ static uint32_t less(uint32_t limit)
 static void *by_turns(void *context)
 {
     struct worker *worker = (struct worker *)context;
-    uint32_t expected = aimd.max, round;
+    uint32_t expected = retry_aimd_limit(&aimd), round;
     for (round = 0; round < ROUNDS; round++) {
         threads_meet();
         report(round % 2 == 0 ? &throttled : NULL, UINT32_MAX, round * SPACING);
@@ -276,7 +284,7 @@ static void *by_turns(void *context)
 
 static void test_one_change_a_cooldown(void)
 {
-    aimd_of(30000, RETRY_RATIO(0.9));
+    fallen_of(30000, RETRY_RATIO(0.9));
     run_threads(by_turns);
     CHECK_EQUAL(0, total.wrong);
 }
@@ -302,11 +310,55 @@ static void test_first_fall(void)
     }
 }
 
+/* From a zeroed limit, one rise. */
+static void *rise_once(void *context)
+{
+    (void)context;
+    threads_meet();
+    report(NULL, UINT32_MAX, SPACING);
+    return NULL;
+}
+
+static void test_first_rise(void)
+{
+    unsigned round;
+    for (round = 0; round < ROUNDS / 20; round++) {
+        aimd_of(100, 0);
+        aimd.max = 0; /* 1,000 */
+        run_threads(rise_once);
+        check_row("round %u", round);
+        CHECK_EQUAL(101, retry_aimd_limit(&aimd));
+    }
+}
+
+/* From a zeroed limit, half fail and half were answered: one change, of the one or of the other. */
+static void *first_of_both(void *context)
+{
+    const struct worker *worker = (const struct worker *)context;
+    threads_meet();
+    report(worker->number % 2 == 0 ? &throttled : NULL, UINT32_MAX, SPACING);
+    return NULL;
+}
+
+static void test_first_change(void)
+{
+    unsigned round;
+    for (round = 0; round < ROUNDS / 20; round++) {
+        uint32_t limit;
+        aimd_of(100, 0);
+        aimd.max = 0;
+        run_threads(first_of_both);
+        limit = retry_aimd_limit(&aimd);
+        check_row("round %u", round);
+        CHECK(limit == 50 || limit == 101);
+    }
+}
+
 /* Half of them have failed, half were answered: the limit falls, with or without a rise before. */
 static void *both(void *context)
 {
     struct worker *worker = (struct worker *)context;
-    uint32_t before = aimd.max, round;
+    uint32_t before = retry_aimd_limit(&aimd), round;
     for (round = 0; round < ROUNDS; round++) {
         uint32_t after;
         bool fails = (worker->number + round) % 2 == 0;
@@ -326,7 +378,7 @@ static void test_fall_beats_rise(void)
 {
     unsigned i;
     for (i = 0; i < 20; i++) {
-        aimd_of(30000, RETRY_RATIO(0.9));
+        fallen_of(30000, RETRY_RATIO(0.9));
         run_threads(both);
         CHECK_EQUAL(0, total.wrong);
         CHECK_RANGE(20, 30, retry_aimd_limit(&aimd));
@@ -525,6 +577,7 @@ static void begin_fall(void)
 {
     aimd_of(1000, 0);
     report(&throttled, 1, 0);
+    aimd.initial = 1;
 }
 
 static void begin_first_fall(void)
@@ -647,6 +700,8 @@ int main(void)
     RUN(test_mix);
     RUN(test_one_change_a_cooldown);
     RUN(test_first_fall);
+    RUN(test_first_rise);
+    RUN(test_first_change);
     RUN(test_fall_beats_rise);
     RUN(test_fail_in_a_row);
     RUN(test_interrupted_asks);

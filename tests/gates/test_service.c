@@ -84,7 +84,7 @@ static void test_defaults(void)
     CHECK_EQUAL(0, service.policy.retry_after_spread);
     CHECK(same_options(&best_effort, &service.budget.options));
     CHECK_EQUAL(1000, retry_budget_balance(&service.budget));
-    CHECK_EQUAL(20, service.limit.max);
+    CHECK_EQUAL(0, service.limit.max); /* 1,000 */
     CHECK_EQUAL(20, retry_aimd_limit(&service.limit));
     CHECK(service.client.strategy == &service.policy.base);
     CHECK(service.client.budget == &service.budget);
@@ -227,17 +227,25 @@ static void test_policy_with_a_base(void)
 static void test_budget_follows_the_limit(void)
 {
     static const struct {
-        uint32_t max, capacity;
-    } rows[] = {{0, 400000},          {1, 20000},           {7, 140000},
-                {214748, 4294960000}, {214749, UINT32_MAX}, {UINT32_MAX, UINT32_MAX}};
+        uint32_t initial, max, capacity;
+    } rows[] = {{0, 0, 400000},
+                {0, 1, 20000},
+                {0, 7, 140000},
+                {0, 100, 400000}, /* who may have more has them from what works */
+                {7, 0, 140000},
+                {7, 5, 100000},
+                {214748, UINT32_MAX, 4294960000},
+                {214749, UINT32_MAX, UINT32_MAX},
+                {UINT32_MAX, UINT32_MAX, UINT32_MAX}};
     size_t i;
     for (i = 0; i < CHECK_COUNT(rows); i++) {
-        check_row("max %lu", (unsigned long)rows[i].max);
+        check_row("row %u", (unsigned)i);
         set_up();
         service.limit.max = rows[i].max;
+        service.limit.initial = rows[i].initial;
         init();
         CHECK_EQUAL(rows[i].capacity, service.budget.options.capacity);
-        CHECK_EQUAL(rows[i].max ? rows[i].max : 20, service.limit.max);
+        CHECK_EQUAL(rows[i].max, service.limit.max);
         CHECK_EQUAL(10000, service.budget.options.expire);
         CHECK_EQUAL(1000, retry_budget_balance(&service.budget));
     }

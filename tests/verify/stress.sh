@@ -43,8 +43,8 @@ for path in tests/verify/spin/*.pml; do
     printf '%-18s %9s states\n' "$file" "$(sed -n 's/^ *\([0-9]*\) states, stored.*/\1/p' "$work/log")"
     check "$file without atomic swaps" refuted -DBROKEN "$file"
 done
-check "aimd.pml, the first fall" holds -DFIRST aimd.pml
-check "aimd.pml, the first fall without atomic swaps" refuted -DFIRST -DBROKEN aimd.pml
+check "aimd.pml, the first change" holds -DFIRST aimd.pml
+check "aimd.pml, the first change without atomic swaps" refuted -DFIRST -DBROKEN aimd.pml
 check "breaker.pml, two probes" holds -DPROBES=2 breaker.pml
 check "eight models" test $models -eq 8
 finish

@@ -1,23 +1,23 @@
 /* Two threads let an AIMD limit fall and one lets it rise, all by attempts that began after the last
    change: retry__aimd_claim, retry__aimd_fall and retry__aimd_rise of retry.h. There is one fall, and a rise that began before it
-   does not outlive it. FIRST: it never fell before, and rises only then. */
+   does not outlive it. FIRST: it never changed before; then there is one change, a fall or the rise. */
 #include "swap.pml"
 
 #define AGE 5
 #define NOW 10
-#define MAX 20
+#define INITIAL 20
 #define LESS(limit) ((limit) / 2)
 
 #ifdef FIRST
-#define BEFORE MAX
+#define BEFORE INITIAL
 byte limit = 0, fell = 0, change = 0; /* no instants yet */
 #else
 #define BEFORE 9
 byte limit = BEFORE, fell = 1, change = 1;
 #endif
-byte falls = 0, done = 0;
+byte falls = 0, rises = 0, done = 0;
 
-#define WITHIN(l) ((l) == 0 -> MAX : (l))
+#define WITHIN(l) ((l) == 0 -> INITIAL : (l))
 #define PASSED(instant) (NOW - (instant) > AGE)
 
 /* retry__aimd_claim */
@@ -41,8 +41,7 @@ proctype fall()
     if
     :: first ->
         seen = 0;
-        swap(fell, seen, NOW, ok);
-        ok = true
+        swap(fell, seen, NOW, ok)
     :: else -> claim(fell)
     fi;
     if
@@ -56,7 +55,7 @@ proctype fall()
            :: else
            fi;
            if
-           :: first -> break /* the other first one has it */
+           :: first -> break
            :: else
            fi
         od
@@ -71,7 +70,18 @@ proctype rise()
     bool ok;
     old = limit;
     if
-    :: old != 0 -> /* else it is max */
+    :: old == 0 -> /* it is `initial` */
+        seen = 0;
+        swap(fell, seen, NOW, ok);
+        if
+        :: ok ->
+            change = NOW;
+            swap(limit, old, INITIAL + 1, ok);
+            assert(ok);
+            rises++
+        :: else
+        fi
+    :: else ->
         before_it = fell;
         after = old + 1;
         claim(change);
@@ -84,7 +94,6 @@ proctype rise()
             swap(limit, after, old, ok)
         :: else
         fi
-    :: else
     fi;
     done++
 }
@@ -97,6 +106,7 @@ init
         run rise()
     }
     done == 3;
-    assert(falls == 1);
-    assert(limit == LESS(BEFORE) || limit == LESS(BEFORE + 1))
+    assert(falls + rises == 1);
+    assert(rises != 0 || limit == LESS(BEFORE) || limit == LESS(BEFORE + 1));
+    assert(rises == 0 || limit == INITIAL + 1)
 }
