@@ -275,6 +275,7 @@
    A service's budget is RETRY_BUDGET_BEST_EFFORT(20):
 
    1. A retry costs 0.25 tokens, after a time-out or a throttled answer 1; a success puts 0.1 in.
+      If the server said when to come back (Retry-After), the retry costs 0.25.
    2. The base, 1 token, is there at first. It does not expire, and 0.05 a second refill it.
    3. What is beyond the base was earned of late: 37 % of it are left after 10 s.
    4. An attempt is cut (cut_after) only while there are 2 tokens. Else it has what is left,
@@ -1114,7 +1115,8 @@ typedef struct retry_budget_options {
     uint32_t capacity;          /* tokens; it starts full; 0 pays for nothing (no default) */
     uint32_t retry_cost;        /* tokens for a retry (default: 0: free) */
     uint32_t timeout_cost;      /* tokens after a timeout (default: 0: retry_cost) */
-    uint32_t throttle_cost;     /* tokens after a throttled attempt (default: 0: retry_cost) */
+    uint32_t throttle_cost;     /* tokens after a throttled attempt (default: 0: retry_cost); if it
+                                   has a retry_after, retry_cost at most */
     uint32_t success_deposit;   /* tokens on a success; see refund_last (default: 0) */
     uint32_t request_deposit;   /* tokens on every retry_start, as in Finagle (default: 0) */
     uint32_t refill_per_second; /* RETRY_PER_SECOND; tokens that come in (default: 0) */
@@ -2685,12 +2687,15 @@ static uint32_t retry__timeout_cost(const retry_budget_options *options)
     return retry__or(options->timeout_cost, options->retry_cost);
 }
 
+/* Who comes back when the server said does as it is told, and pays as after any other failure. */
 static uint32_t retry__retry_cost(const retry_budget_options *options, const retry_failure *failure)
 {
+    uint32_t cost = options->retry_cost;
     if (failure->timeout)
         return retry__timeout_cost(options);
-    return failure->throttle ? retry__or(options->throttle_cost, options->retry_cost)
-                             : options->retry_cost;
+    if (failure->throttle && (failure->retry_after == 0 || options->throttle_cost < cost))
+        cost = retry__or(options->throttle_cost, cost);
+    return cost;
 }
 
 /* Whether a gate of the client's refused an attempt. */

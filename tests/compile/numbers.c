@@ -493,7 +493,8 @@ static void print_service(void)
            default_timeout(), whole(usual->initial), seconds(usual->max),
            whole(retry_aimd_limit(&service.limit)));
     printf(README
-           "A retry costs %s of a token, after a time-out or a 429 %s; %s successes earn one.\n",
+           "A retry costs %s of a token, after a time-out or a 429 without Retry-After %s; %s "
+           "successes earn one.\n",
            word(tokens(options->retry_cost), 0.25, "a quarter"),
            word(options->throttle_cost == options->timeout_cost ? tokens(options->timeout_cost) : 0,
                 1, "a whole one"),

@@ -62,6 +62,52 @@ static void test_costs_default_to_the_retry_cost(void)
     }
 }
 
+/* The operation's attempt is made, and fails. */
+static void fails(retry_operation *op, const retry_failure *failure, retry_time now)
+{
+    CHECK_EQUAL(RETRY_DO_SEND, retry_next(op, now).what);
+    retry_ended(op, 0, failure, now);
+}
+
+/* Who comes back when the server said does as it is told: each retry costs what any other does, if
+   that is less. Not after a time-out. */
+static void test_cost_of_an_order(void)
+{
+    static const struct {
+        bool timeout, throttle;
+        retry_ms retry_after;
+        uint32_t throttle_cost, cost;
+    } rows[] = {
+        {false, true, 0, 3000, 3000}, {false, true, 1, 3000, 1000},  {false, true, 9, 3000, 1000},
+        {false, true, 9, 300, 300},   {false, true, 9, 0, 1000},     {false, true, 0, 0, 1000},
+        {false, true, 0, 300, 300},   {false, false, 9, 3000, 1000}, {true, true, 9, 3000, 2000},
+    };
+    size_t i;
+    for (i = 0; i < CHECK_COUNT(rows); i++) {
+        retry_budget_options options = options_of(9000, 1000);
+        retry_budget budget;
+        retry_client client = client_of(&budget);
+        retry_operation op;
+        retry_failure failure = check_failure_of(RETRY_REASON_KV_LOCKED);
+        options.timeout_cost = 2000;
+        options.throttle_cost = rows[i].throttle_cost;
+        budget = budget_of(&options, 9000);
+        failure.timeout = rows[i].timeout;
+        failure.throttle = rows[i].throttle;
+        failure.retry_after = rows[i].retry_after;
+        check_row("row %u", (unsigned)i);
+        memset(&op, 0, sizeof op);
+        op.client = &client;
+        retry_start(&op, NULL, START);
+        fails(&op, &failure, START);
+        CHECK_EQUAL(9000 - rows[i].cost, retry_budget_balance(&budget));
+        fails(&op, &failure, START + 20000);
+        CHECK_EQUAL(9000 - 2 * rows[i].cost, retry_budget_balance(&budget));
+        retry_stop(&op, START + 20000); /* what was paid for a retry that is not made goes back */
+        CHECK_EQUAL(9000 - rows[i].cost, retry_budget_balance(&budget));
+    }
+}
+
 /* A bucket of no capacity pays for nothing, not even for what is free. */
 static void test_free_retries(void)
 {
@@ -364,6 +410,7 @@ int main(void)
 {
     RUN(test_never_set_up);
     RUN(test_costs_default_to_the_retry_cost);
+    RUN(test_cost_of_an_order);
     RUN(test_free_retries);
     RUN(test_refill_by_orchestrate);
     RUN(test_request_deposit);

@@ -227,6 +227,8 @@ static uint32_t cost_of(unsigned i, const retry_failure *failure)
     uint32_t cost = failure->timeout    ? options->timeout_cost
                     : failure->throttle ? options->throttle_cost
                                         : 0;
+    if (failure->retry_after != 0 && !failure->timeout && cost > options->retry_cost)
+        return options->retry_cost; /* the server said when */
     return cost ? cost : options->retry_cost;
 }
 

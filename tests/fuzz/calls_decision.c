@@ -100,6 +100,8 @@ static uint32_t cost_of(const retry_failure *failure)
     uint32_t cost = failure->timeout    ? budget.options.timeout_cost
                     : failure->throttle ? budget.options.throttle_cost
                                         : 0;
+    if (failure->retry_after != 0 && !failure->timeout && cost > budget.options.retry_cost)
+        return budget.options.retry_cost; /* the server said when */
     return cost ? cost : budget.options.retry_cost;
 }
 

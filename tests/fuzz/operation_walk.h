@@ -205,6 +205,8 @@ static uint32_t walk_cost(const retry_failure *failure)
         cost = options->timeout_cost;
     else if (failure->throttle)
         cost = options->throttle_cost;
+    if (failure->retry_after != 0 && !failure->timeout && cost > options->retry_cost)
+        return options->retry_cost; /* the server said when */
     return cost ? cost : options->retry_cost;
 }
 
