@@ -229,7 +229,8 @@
 
    A policy decides whether and when. A service's waits up to 100 ms, doubling up to 5 s, or up to
    10 s after throttled answers, all at random (full jitter), and has no limit of attempts but the
-   timeout. Others start from a preset, with its budget:
+   timeout. A policy's last retry uses the time that is left: it comes late, but an attempt still
+   fits. Others start from a preset, with its budget:
 
       static const retry_policy policy = RETRY_POLICY_AWS;
       static const retry_budget_options options = RETRY_BUDGET_AWS;
@@ -280,8 +281,8 @@
    3. What is beyond the base was earned of late: 37 % of it are left after 10 s.
    4. An attempt is cut (cut_after) only while there are 2 tokens. Else it has what is left,
       attempt_timeout at most: many small processes must not send again what waits in a queue.
-   5. Below half of the base a retry waits the policy's longest delay. The last retries help most
-      when they come late.
+   5. Below half of the base a retry waits the policy's longest delay to half more. The last retries
+      help most when they come late, and meanwhile the base refills what one costs.
    6. A retry that was paid for and reached nobody makes the next one free. A hedged copy costs
       what a retry after a time-out does.
 
@@ -1077,13 +1078,15 @@ typedef struct retry_policy {
 } retry_policy;
 
 /* Answers, in this order: not permitted (NOT_IDEMPOTENT), attempts used up (ATTEMPTS_EXHAUSTED),
-   else the backoff's delay, raised to what the server wants within both caps, and spread. After a
+   else the backoff's delay, raised to what the server wants within both caps, and spread. The last
+   retry uses the time that is left: a delay that would leave less than an attempt needs (see
+   retry_next) ends at random in the last eighth of what can be spared, if that is as much. After a
    pushback to wait the curve begins anew. NULL: MISUSE. Sources: RFC 0049, Smithy, the AWS SDKs. */
 RETRY_API retry_action retry_policy_after(const retry_strategy *self, const retry_operation *op,
                                           const retry_failure *failure, retry_time now);
 
-/* RETRY_POLICY_BEST_EFFORT for who has no budget: it has no late retries, and less code.
-   retry_policy_after takes it, too. */
+/* RETRY_POLICY_BEST_EFFORT for who has no budget: it has no late retries, and no last one that uses
+   the time that is left, and less code. retry_policy_after takes it, too. */
 RETRY_API const retry_strategy *retry_best_effort(void);
 
 /* Refuses (REFUSED) what is not always retried; for a library's internal operations. RFC 0049. */
@@ -1127,7 +1130,7 @@ typedef struct retry_budget_options {
     retry_ms expire; /* ms; of what is held beyond the base, the dearest of the three costs, 37 %
                         are left after this time, in steps of a 64th of it. It then starts with the
                         base; who holds less than half of that waits the policy's longest delay
-                        (default: 0: never, and it starts full) */
+                        to half more (default: 0: never, and it starts full) */
     uint32_t base_per_second; /* RETRY_PER_SECOND; what refills the base (default: 0) */
 } retry_budget_options;
 
@@ -2507,14 +2510,43 @@ static retry_ms retry__remaining(const retry_operation *op, retry_time now)
     return retry__left(op->started, op->timeout, now);
 }
 
-/* The last retries help most when they are late: at random in the upper half of the longest delay,
-   or when 15/16 of the time that is left are over. */
+/* ms that answers of a server, or node, take now; 0: none is known. */
+static retry_ms retry__slow(const retry_gates *gates)
+{
+    return gates ? retry__load(&gates->retry__pace) >> 4 : 0;
+}
+
+/* ms that an attempt needs to be worth a wait: the least of what is known, but no less than answers
+   take now, half of the timeout at most. With less it would be work in vain. */
+static retry_ms retry__attempt_least(const retry_operation *op, const retry_gates *gates)
+{
+    retry_ms cut = op->client ? op->client->cut_after : 0, slow = retry__slow(gates);
+    retry_ms least = retry__or(op->timeout >> 3, 1);
+    if (cut != 0)
+        least = retry__min(least, cut - (cut >> 1));
+    if (slow != 0)
+        least = retry__min(least, slow << 1);
+    return retry__max(least, retry__min(slow, op->timeout >> 1));
+}
+
+/* A delay that leaves less than an attempt needs ends at random in the last eighth of what can be
+   spared: the last retry uses the time that is left. If that is less than an attempt needs, too, the
+   delay stays, and may pass the deadline. */
+RETRY__COLD retry_ms retry__last_delay(const retry_operation *op, retry_ms delay, retry_ms left)
+{
+    retry_ms least = retry__attempt_least(op, op->retry__copy.retry__gates);
+    retry_ms spare = retry__subtract(left, least);
+    if (delay <= spare || spare < least)
+        return delay;
+    return retry__pick(spare - (spare >> 3), spare, retry__draw(op->client));
+}
+
+/* The last that a budget pays for help most when they are late: the longest delay to half more.
+   Meanwhile the base refills what one costs, so a lone operation does not run dry. */
 static retry_ms retry__late_delay(const retry_backoff *backoff, const retry_operation *op)
 {
-    retry_ms left = retry__remaining(op, op->retry__now);
     retry_ms longest = retry_backoff_base(backoff, 31);
-    longest = retry__pick(longest >> 1, longest, retry__draw(op->client));
-    return retry__min(longest, left - (left >> 4));
+    return retry__pick(longest, retry__add(longest, longest >> 1), retry__draw(op->client));
 }
 
 RETRY__INLINE retry_action retry__policy(const retry_strategy *self, const retry_operation *op,
@@ -2522,7 +2554,7 @@ RETRY__INLINE retry_action retry__policy(const retry_strategy *self, const retry
 {
     const retry_policy *policy = (const retry_policy *)(const void *)self;
     const retry_backoff *backoff = &policy->backoff;
-    retry_ms delay;
+    retry_ms delay, left = retry__remaining(op, op->retry__now);
     if (!retry__permits(op, traits))
         return retry_action_none(RETRY_CAUSE_NOT_IDEMPOTENT);
     if (policy->max_attempts != 0 && op->retries >= policy->max_attempts - 1)
@@ -2536,6 +2568,8 @@ RETRY__INLINE retry_action retry__policy(const retry_strategy *self, const retry
                             retry__draw(op->client));
     else
         delay = retry__jittered(backoff, op);
+    if (delay > left >> 1) /* the last, perhaps */
+        delay = retry__last_delay(op, delay, left);
     if (failure->retry_after > delay)
         delay = retry__raise(policy, op, failure->retry_after, delay);
     return retry_action_after(delay);
@@ -4534,12 +4568,6 @@ RETRY_API retry_ms retry_latency_get(const retry_latency *latency)
 #define RETRY__PACE_ROUNDS UINT32_C(15) /* of retry__pace */
 #define RETRY__PACE_SLOWEST (UINT32_MAX >> 4)
 
-/* ms that answers take now; 0: none is known. */
-static retry_ms retry__slow(const retry_gates *gates)
-{
-    return retry__load(&gates->retry__pace) >> 4;
-}
-
 /* Whether an answer ends the rounds: it came within cut_after to what was sent again after a
    time-out, so the cut has paid; or the last round was 30 s ago. Other answers prove nothing: quick
    ones come while slow ones are cut. */
@@ -4590,19 +4618,6 @@ RETRY__QUICK retry_ms retry__attempt_follows(const retry_operation *op, const re
     if ((pace & RETRY__PACE_ROUNDS) != 0)
         timeout = retry__multiply(timeout, UINT32_C(1) << (pace & RETRY__PACE_ROUNDS));
     return timeout;
-}
-
-/* ms that an attempt needs to be worth a wait: the least of what is known, but no less than answers
-   take now, half of the timeout at most. With less it would be work in vain. */
-static retry_ms retry__attempt_least(const retry_operation *op, const retry_gates *gates)
-{
-    retry_ms cut = op->client->cut_after, slow = retry__slow(gates);
-    retry_ms least = retry__or(op->timeout >> 3, 1);
-    if (cut != 0)
-        least = retry__min(least, cut - (cut >> 1));
-    if (slow != 0)
-        least = retry__min(least, slow << 1);
-    return retry__max(least, retry__min(slow, op->timeout >> 1));
 }
 
 /* Whether a copy had too little time to prove anything: its caller was impatient. */

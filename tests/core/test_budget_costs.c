@@ -377,9 +377,11 @@ static void test_grpc_gives_nothing_back(void)
     slow.backoff = constant;
     request.strategy = &slow.base;
     request.timeout = 50;
+    failure.retry_after = 100;
     CHECK_DECISION(EXPIRE, DEADLINE, retry_orchestrate(&request, &failure, START));
     CHECK_EQUAL(9000, retry_budget_balance(&budget));
     request.timeout = 1000;
+    failure.retry_after = 0;
     retry_begin(&request, START);
     CHECK_DECISION(RETRY, STRATEGY, retry_orchestrate(&request, &failure, START));
     retry_cancel(&request, START);

@@ -202,6 +202,19 @@ static retry_ms raised(const retry_failure *failure, retry_ms delay)
     return saturate(asked + ((spread * drawn + drawn) >> 32));
 }
 
+static retry_ms left(void);
+
+/* A delay that leaves less than an eighth of the timeout ends in the last eighth of what can be
+   spared, if that is as much. Best effort by default has no such last retry. */
+static retry_ms last(retry_ms delay)
+{
+    retry_ms least = operation.timeout / 8 > 0 ? operation.timeout / 8 : 1;
+    retry_ms spare = left() > least ? left() - least : 0;
+    if (!client.strategy || delay <= spare || spare < least)
+        return delay;
+    return spare - spare / 8 + (retry_ms)(((uint64_t)(spare / 8) * drawn + drawn) >> 32);
+}
+
 /* The built-in policy's. */
 static retry_action policy_action(const retry_failure *failure)
 {
@@ -215,7 +228,7 @@ static retry_action policy_action(const retry_failure *failure)
     if (policy.max_attempts != 0 && (uint64_t)model.retries + 1 >= policy.max_attempts)
         return retry_action_none(RETRY_CAUSE_ATTEMPTS_EXHAUSTED);
     return retry_action_after(
-        raised(failure, retry_backoff_delay(backoff, position, previous, drawn)));
+        raised(failure, last(retry_backoff_delay(backoff, position, previous, drawn))));
 }
 
 /* What a strategy of one's own is to answer: decided before the call. */

@@ -5,6 +5,8 @@
 #include "../support/check.h"
 #include "../support/options.h"
 
+#include <errno.h>
+
 #define START ((retry_time)-3000)
 #define SENDS 40u
 
@@ -764,6 +766,177 @@ static void test_not_held(void)
     CHECK_RANGE(alone, 1600, done_of(1600));
 }
 
+/* ---- a timeout means what it says ---------------------------------------------------------- */
+
+static uint32_t draw_this(void *drawn)
+{
+    return *(const uint32_t *)drawn;
+}
+
+static retry_operation begin_of(retry_ms timeout, retry_time now)
+{
+    retry_operation op;
+    memset(&op, 0, sizeof op);
+    op.timeout = timeout;
+    op.idempotent = true;
+    retry_start(&op, &service, now);
+    return op;
+}
+
+/* What is decided of an operation of 5 s whose first attempt fails after so many ms, at a service
+   whose delay is 4 s; each random number is `draws`. An answer took `slow` ms before (0: none). */
+static retry_operation fail_late(retry_ms slow, retry_ms cut_after, retry_ms at,
+                                 const retry_failure *failure, uint32_t draws)
+{
+    static uint32_t drawn;
+    retry_operation op;
+    set_up();
+    drawn = draws;
+    service.policy.base.retry_after = retry_policy_after;
+    service.policy.backoff.curve = RETRY_CURVE_CONSTANT;
+    service.policy.backoff.jitter = RETRY_JITTER_NONE;
+    service.policy.backoff.initial = 4000;
+    service.client.cut_after = cut_after;
+    service.client.always_interval = 4000;
+    service.client.random = draw_this;
+    service.client.random_context = &drawn;
+    init();
+    if (slow != 0) {
+        op = begin_of(60000, START);
+        CHECK_EQUAL(RETRY_DO_SEND, retry_next(&op, START).what);
+        retry_ended(&op, 0, NULL, START + slow);
+    }
+    op = begin_of(5000, START + slow);
+    CHECK_EQUAL(RETRY_DO_SEND, retry_next(&op, START + slow).what);
+    retry_ended(&op, 0, failure, START + slow + at);
+    return op;
+}
+
+/* A delay that would leave less than an attempt needs ends at random in the last eighth of what can
+   be spared, from `low` to `high` ms. An attempt needs an eighth of the timeout, half of cut_after
+   or twice what answers take, whichever is known and least, but no less than answers take. If what
+   can be spared is less than that, too, the delay stays, and ends the operation if it is too long.
+ */
+static void test_last_retry(void)
+{
+    static const struct {
+        retry_ms slow, cut_after, at, low, high; /* high 0: it ends */
+    } rows[] = {
+        {0, 0, 0, 4000, 4000},        {0, 0, 375, 4000, 4000},    {0, 0, 376, 3500, 3999},
+        {0, 0, 2000, 2079, 2375},     {0, 0, 3750, 547, 625},     {0, 0, 3751, 0, 0},
+        {0, 400, 800, 4000, 4000},    {0, 400, 801, 3500, 3999},  {0, 400, 4600, 175, 200},
+        {0, 400, 4601, 0, 0},         {50, 400, 900, 4000, 4000}, {50, 400, 901, 3500, 3999},
+        {50, 400, 4800, 88, 100},     {50, 400, 4801, 0, 0},      {1000, 400, 1, 3500, 3999},
+        {1000, 400, 3000, 875, 1000}, {1000, 400, 3001, 0, 0},    {9000, 0, 0, 2188, 2500},
+        {9000, 0, 1, 4000, 4000},
+    };
+    const retry_failure failure = check_failure_of(RETRY_REASON_SERVER_ERROR);
+    size_t i;
+    for (i = 0; i < CHECK_COUNT(rows); i++) {
+        const uint8_t verdict =
+            rows[i].high != 0 ? (uint8_t)RETRY_VERDICT_RETRY : (uint8_t)RETRY_VERDICT_EXPIRE;
+        retry_operation op;
+        check_row("row %u", (unsigned)i);
+        op = fail_late(rows[i].slow, rows[i].cut_after, rows[i].at, &failure, 0);
+        CHECK_EQUAL(verdict, op.verdict);
+        if (verdict == RETRY_VERDICT_RETRY)
+            CHECK_EQUAL(rows[i].low, op.delay);
+        op = fail_late(rows[i].slow, rows[i].cut_after, rows[i].at, &failure, UINT32_MAX);
+        CHECK_EQUAL(verdict, op.verdict);
+        if (verdict == RETRY_VERDICT_RETRY)
+            CHECK_EQUAL(rows[i].high, op.delay);
+    }
+}
+
+/* A Retry-After is obeyed after that: it is a lower bound, and one that is longer than the rest
+   ends the operation. A pushback, and what is always retried, wait as they always do. All fail
+   after 2 s, when the last retry would wait 2,375 ms at most. */
+static void test_last_retry_of_an_order(void)
+{
+    static const struct {
+        retry_reason reason;
+        bool pushback;
+        retry_ms retry_after, delay; /* 0: it ends */
+    } rows[] = {
+        {RETRY_REASON_SERVER_ERROR, false, 0, 2375},
+        {RETRY_REASON_SERVER_ERROR, false, 2375, 2375},
+        {RETRY_REASON_SERVER_ERROR, false, 2376, 2376},
+        {RETRY_REASON_SERVER_ERROR, false, 2999, 2999},
+        {RETRY_REASON_SERVER_ERROR, false, 3000, 0},
+        {RETRY_REASON_SERVER_ERROR, true, 2999, 2999},
+        {RETRY_REASON_SERVER_ERROR, true, 1, 1},
+        {RETRY_REASON_SERVER_ERROR, true, 3000, 0},
+        {RETRY_REASON_KV_NOT_MY_VBUCKET, false, 0, 0}, /* 4 s */
+    };
+    size_t i;
+    for (i = 0; i < CHECK_COUNT(rows); i++) {
+        retry_failure failure = check_failure_of(rows[i].reason);
+        retry_operation op;
+        failure.pushback = rows[i].pushback;
+        failure.retry_after = rows[i].retry_after;
+        check_row("row %u", (unsigned)i);
+        op = fail_late(0, 0, 2000, &failure, UINT32_MAX);
+        CHECK_EQUAL(rows[i].delay != 0, op.verdict == RETRY_VERDICT_RETRY);
+        if (rows[i].delay != 0)
+            CHECK_EQUAL(rows[i].delay, op.delay);
+        else
+            CHECK_EQUAL(RETRY_CAUSE_DEADLINE, op.cause);
+    }
+}
+
+/* One operation of a process that has just begun; the server fails until `back` ms, and then works.
+   True: it is done. */
+static bool lone(const retry_failure *failure, retry_ms timeout, retry_ms back)
+{
+    retry_time now = START;
+    retry_operation op;
+    set_up();
+    service.client.cut_after = 1000;
+    init();
+    op = begin_of(timeout, now);
+    for (;;) {
+        const retry_step step = retry_next(&op, now);
+        if (step.what == RETRY_DO_END)
+            return step.verdict == RETRY_VERDICT_SUCCESS;
+        if (step.what == RETRY_DO_WAIT) {
+            now += step.delay;
+        } else {
+            now += 5;
+            retry_ended(&op, 0, now - START >= back ? NULL : failure, now);
+        }
+    }
+}
+
+/* An operation outlasts a failure that is shorter than its timeout, if its process does nothing
+   else. */
+static void test_lone_operation(void)
+{
+    static const struct {
+        retry_ms timeout, back;
+        unsigned refused, others; /* of 100, at least */
+    } rows[] = {{1000, 500, 85, 90},
+                {5000, 4000, 80, 90},
+                {10000, 8000, 95, 95},
+                {60000, 30000, 97, 97},
+                {60000, 55000, 95, 95}};
+    const retry_failure kinds[] = {retry_classify_errno(ECONNREFUSED, false),
+                                   retry_classify_http(503, 0), retry_classify_http(429, 1000),
+                                   retry_classify_errno(ECONNRESET, true)};
+    size_t i, k;
+    for (i = 0; i < CHECK_COUNT(rows); i++) {
+        for (k = 0; k < CHECK_COUNT(kinds); k++) {
+            unsigned n, done = 0;
+            if (rows[i].timeout < 2 * kinds[k].retry_after)
+                continue;
+            for (n = 0; n < 400; n++)
+                done += lone(&kinds[k], rows[i].timeout, rows[i].back);
+            check_row("kind %u, %lu of %lu ms", (unsigned)k, (unsigned long)rows[i].back,
+                      (unsigned long)rows[i].timeout);
+            CHECK_RANGE(4 * (k == 0 ? rows[i].refused : rows[i].others), 400, done);
+        }
+    }
+}
+
 int main(void)
 {
     RUN(test_null);
@@ -789,5 +962,8 @@ int main(void)
     RUN(test_held);
     RUN(test_held_by_a_long_block);
     RUN(test_not_held);
+    RUN(test_last_retry);
+    RUN(test_last_retry_of_an_order);
+    RUN(test_lone_operation);
     return check_done();
 }
