@@ -349,12 +349,12 @@
    From `initial` on it grows by one a round trip, up to `max` (1,000), while three quarters of it
    are in use. If your program needs many at once from the start, set `initial` to calls a second x
    seconds of an answer. At its floor of one, while nothing is answered, it pauses for up to a
-   second between attempts. And it obeys a server that blocks its callers: after five refusals with
-   a Retry-After in a row it holds all attempts until that time is over, 2 s at most and an eighth
-   more at random. Then one is tried. If refused requests prolong the block, set `hold_max` to the
-   longest (ms; 1: no hold). Who cannot wait so long gets EXPIRE at once, and END's `delay` says how
-   long it is. Use it always; not across processes, which cannot share it. Costs: attempts over the
-   limit are PACED; 52 bytes; about 279 instructions.
+   second between attempts (half of the timeout at most). And it obeys a server that blocks its
+   callers: after five refusals with a Retry-After in a row it holds all attempts until that time is
+   over, 2 s at most and an eighth more at random. Then one is tried. If refused requests prolong
+   the block, set `hold_max` to the longest (ms; 1: no hold). Who cannot wait so long gets EXPIRE at
+   once, and END's `delay` says how long it is. Use it always; not across processes, which cannot
+   share it. Costs: attempts over the limit are PACED; 52 bytes; about 279 instructions.
 
    THROTTLE (retry_throttle, retry_gates_throttle): what would be refused anyway? When a client
    sends over `k` (2) times what is accepted, it drops the rest at random (FAIL, THROTTLED). Use it
@@ -2530,8 +2530,8 @@ static retry_ms retry__attempt_least(const retry_operation *op, const retry_gate
 }
 
 /* A delay that leaves less than an attempt needs ends at random in the last eighth of what can be
-   spared: the last retry uses the time that is left. If that is less than an attempt needs, too, the
-   delay stays, and may pass the deadline. */
+   spared: the last retry uses the time that is left. If that is less than an attempt needs, too,
+   the delay stays, and may pass the deadline. */
 RETRY__COLD retry_ms retry__last_delay(const retry_operation *op, retry_ms delay, retry_ms left)
 {
     retry_ms least = retry__attempt_least(op, op->retry__copy.retry__gates);
@@ -4237,7 +4237,8 @@ RETRY__COLD void retry__aimd_failed(retry_aimd *aimd, const struct retry__attemp
     if (failure->throttle && row >= 4) /* the fifth */
         retry__aimd_hold(aimd, failure->retry_after, attempt->op, attempt->now);
     if (attempt->outcome == RETRY__SICK) { /* 100 ms doubling to a second, the upper half */
-        retry_ms pause = retry__min(UINT32_C(100) << retry__min(row, 4), 1000);
+        retry_ms most = retry__max(attempt->op->timeout >> 1, 100); /* or it outlasts operations */
+        retry_ms pause = retry__min(UINT32_C(100) << retry__min(row, 4), retry__min(most, 1000));
         retry__aimd_begin_pause(aimd, 0, pause >> 1, pause, attempt->op, attempt->now);
     }
 }

@@ -444,6 +444,39 @@ static void test_pauses(void)
     }
 }
 
+/* It is at most half of the timeout of the operation that failed, but 100 ms at least: operations
+   that are shorter would all end while it lasts. */
+static void test_pause_of_short_operations(void)
+{
+    static const struct {
+        retry_ms timeout, pause;
+    } rows[] = {{1, 100},     {100, 100},   {199, 100},  {201, 100},
+                {400, 200},   {1000, 500},  {1998, 999}, {2000, 1000},
+                {2002, 1000}, {5000, 1000}, {0, 1000},   {UINT32_MAX, 1000}};
+    const retry_failure failure = check_failure_of(RETRY_REASON_SOCKET_NOT_AVAILABLE);
+    size_t i;
+    for (i = 0; i < CHECK_COUNT(rows); i++) {
+        retry_aimd aimd = aimd_of(1);
+        unsigned n;
+        for (n = 0; n < 6; n++) {
+            retry_time now = 5000 * n;
+            uint32_t drawn = UINT32_MAX;
+            struct by_hand hand;
+            retry_gates gates;
+            memset(&gates, 0, sizeof gates);
+            retry_gates_aimd(&gates, &aimd);
+            hand.op = by_hand_start(&hand.client, &gates, &drawn, now);
+            retry_stop(&hand.op, now);
+            hand.op.timeout = rows[i].timeout;
+            retry_start(&hand.op, NULL, now);
+            CHECK_EQUAL(RETRY_DO_SEND, retry_next(&hand.op, now).what);
+            by_hand_end(&hand, &failure, now);
+        }
+        check_row("timeout %lu", (unsigned long)rows[i].timeout);
+        CHECK_EQUAL(rows[i].pause, paused(&aimd, 25000));
+    }
+}
+
 /* One that ends at 0 is not taken for none. */
 static void test_pause_to_zero(void)
 {
@@ -1350,6 +1383,7 @@ int main(void)
     RUN(test_row);
     RUN(test_long_row);
     RUN(test_pauses);
+    RUN(test_pause_of_short_operations);
     RUN(test_pause_to_zero);
     RUN(test_third_failure);
     RUN(test_answer_ends_pause);
