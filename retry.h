@@ -345,16 +345,18 @@
    _report, _release.
 
    Against load. AIMD LIMIT (retry_aimd): how many at once? 20 at first (`initial`). It halves when
-   the server is in trouble, and comes back by a quarter a round trip while half of it is in use.
-   From `initial` on it grows by one a round trip, up to `max` (1,000), while three quarters of it
-   are in use. If your program needs many at once from the start, set `initial` to calls a second x
-   seconds of an answer. At its floor of one, while nothing is answered, it pauses for up to a
-   second between attempts (half of the timeout at most). And it obeys a server that blocks its
-   callers: after five refusals with a Retry-After in a row it holds all attempts until that time is
-   over, 2 s at most and an eighth more at random. Then one is tried. If refused requests prolong
-   the block, set `hold_max` to the longest (ms; 1: no hold). Who cannot wait so long gets EXPIRE at
-   once, and END's `delay` says how long it is. Use it always; not across processes, which cannot
-   share it. Costs: attempts over the limit are PACED; 52 bytes; about 279 instructions.
+   the server is in trouble: at once if it says so (429, 504), else at the third failure in a row,
+   or at a time-out if more than half of the last attempts failed. It comes back by a quarter a
+   round trip while half of it is in use. From `initial` on it grows by one a round trip, up to
+   `max` (1,000), while three quarters of it are in use. If your program needs many at once from the
+   start, set `initial` to calls a second x seconds of an answer. At its floor of one, while nothing
+   is answered, it pauses for up to a second between attempts (half of the timeout at most). And it
+   obeys a server that blocks its callers: after five refusals with a Retry-After in a row it holds
+   all attempts until that time is over, 2 s at most and an eighth more at random. Then one is
+   tried. If refused requests prolong the block, set `hold_max` to the longest (ms; 1: no hold). Who
+   cannot wait so long gets EXPIRE at once, and END's `delay` says how long it is. Use it always;
+   not across processes, which cannot share it. Costs: attempts over the limit are PACED; 56 bytes;
+   about 279 instructions.
 
    THROTTLE (retry_throttle, retry_gates_throttle): what would be refused anyway? When a client
    sends over `k` (2) times what is accepted, it drops the rest at random (FAIL, THROTTLED). Use it
@@ -1425,6 +1427,7 @@ typedef struct retry_aimd {
     uint32_t retry__in_a_row; /* private: failures in a row that may lower it; stays at 255 */
     uint32_t retry__pause;    /* private: ms; when a pause began, odd if the server's; 0: none */
     retry_ms retry__length;   /* private: ms that it lasts */
+    uint32_t retry__failed;   /* private: what share of the last failed, in 65,536ths */
 } retry_aimd;
 
 /* How many may be in flight at once, `max` and `min` as they are now. NULL: UINT32_MAX. */
@@ -4197,10 +4200,12 @@ RETRY__COLD void retry__aimd_begin_pause(retry_aimd *aimd, uint32_t hold, retry_
                                          retry_ms high, const retry_operation *op, uint32_t now)
 {
     uint32_t seen = retry__load(&aimd->retry__pause), since;
-    retry_ms left = retry__aimd_pause(aimd, seen, now);
-    retry_ms length = retry__pick(low, high, retry__draw(op->client));
-    if (!retry__aimd_at_min(aimd) ||
-        (left != 0 && ((seen & RETRY__AIMD_HOLD) >= hold || left >= length)))
+    retry_ms left, length;
+    if (!retry__aimd_at_min(aimd))
+        return;
+    left = retry__aimd_pause(aimd, seen, now);
+    length = retry__pick(low, high, retry__draw(op->client));
+    if (left != 0 && ((seen & RETRY__AIMD_HOLD) >= hold || left >= length))
         return;
     since = retry__max(now & ~RETRY__AIMD_HOLD, 2) | hold; /* a hold begins 1 ms late, or not */
     if (retry__swap(&aimd->retry__pause, seen, since))
@@ -4219,20 +4224,33 @@ static void retry__aimd_hold(retry_aimd *aimd, retry_ms after, const retry_opera
     retry__aimd_begin_pause(aimd, RETRY__AIMD_HOLD, hold, hold + (hold >> 3), op, now);
 }
 
-/* Failures that say nothing of load lower the limit from the third in a row on: one dark node of
-   four is no overload. */
+/* Whether a failure lowers the limit by itself: the server said that it has too much to do, or ran
+   out of time. A time-out of this client's own does not, unless more than half of the last failed:
+   what was slow was cut too soon, perhaps. */
+static bool retry__aimd_of_load(const retry_failure *failure, uint32_t failed)
+{
+    if (failure->throttle)
+        return true;
+    if (failure->reason == RETRY_REASON_ATTEMPT_TIMED_OUT)
+        return failure->timeout && failed > RETRY_RATIO(0.5);
+    return failure->timeout;
+}
+
+/* All others lower the limit from the third in a row on: one dark node of four is no overload. */
 RETRY__COLD void retry__aimd_failed(retry_aimd *aimd, const struct retry__attempt *attempt,
                                     retry_ms age)
 {
     const retry_failure *failure = attempt->failure;
-    bool of_load = failure->throttle || failure->timeout;
     uint32_t row = retry__load(&aimd->retry__in_a_row);
-    if (!of_load && failure->code != 503 &&
+    uint32_t failed = retry__load(&aimd->retry__failed);
+    if (!failure->throttle && !failure->timeout && failure->code != 503 &&
         (retry__traits(failure->reason) & RETRY__TRAIT_BLAMELESS) != 0)
         return;
     while (row < UINT8_MAX && !retry__swap(&aimd->retry__in_a_row, row, row + 1))
         row = retry__load(&aimd->retry__in_a_row);
-    if (of_load || row >= 2)
+    failed += (RETRY_RATIO(1) - failed) >> 4;
+    retry__store(&aimd->retry__failed, failed);
+    if (row >= 2 || retry__aimd_of_load(failure, failed))
         retry__aimd_fall(aimd, age, attempt->now);
     if (failure->throttle && row >= 4) /* the fifth */
         retry__aimd_hold(aimd, failure->retry_after, attempt->op, attempt->now);
@@ -4249,12 +4267,16 @@ static void retry__aimd_report(void *gate, const struct retry__attempt *attempt)
 {
     retry_aimd *aimd = (retry_aimd *)gate;
     retry_ms age = retry__max(attempt->age, retry__span(aimd->cooldown, 0));
+    uint32_t failed;
     if (attempt->outcome < RETRY__SICK)
         return;
     if (!retry__is_good(attempt)) {
         retry__aimd_failed(aimd, attempt, age);
         return;
     }
+    failed = retry__load(&aimd->retry__failed);
+    if (failed != 0)
+        retry__store(&aimd->retry__failed, failed - ((failed + 15) >> 4));
     if (retry__load(&aimd->retry__in_a_row) != 0) {
         retry__store(&aimd->retry__in_a_row, 0);
         if (retry__load(&aimd->retry__pause) & RETRY__AIMD_HOLD)

@@ -195,7 +195,8 @@ static struct {
     uint32_t row;   /* failures in a row that may lower it */
     uint64_t pause; /* when it began, or begins */
     retry_ms length;
-    bool held; /* the server asked for it */
+    bool held;       /* the server asked for it */
+    uint32_t failed; /* what share of the last failed, in 65,536ths */
 } steps;
 
 static uint32_t within(uint32_t limit)
@@ -293,6 +294,14 @@ static void follow_pause(retry_ms low, retry_ms high, bool held, uint32_t drawn)
     steps.held = held;
 }
 
+/* Whether it lowers the limit by itself: a time-out of the client's own only if most of the last
+   failed. */
+static bool lowers(const retry_failure *failure)
+{
+    bool own = failure->reason == RETRY_REASON_ATTEMPT_TIMED_OUT;
+    return failure->throttle || (failure->timeout && (!own || steps.failed > 32768));
+}
+
 /* What may lower the limit: at the lowest a sick one may begin a pause, too, and the fifth in a row
    one that the server asks for. */
 static void follow_failure(uint32_t before, uint32_t after, const retry_failure *failure,
@@ -303,6 +312,7 @@ static void follow_failure(uint32_t before, uint32_t after, const retry_failure 
     bool holds = failure->throttle && ++steps.row >= 5 && failure->retry_after > 1 &&
                  failure->retry_after != UINT32_MAX && aimd.hold_max != 1;
     steps.row += !failure->throttle;
+    steps.failed += (65536 - steps.failed) / 16;
     if (holds) {
         REQUIRE(after == within(1));
         if (steps.limit == 0)
@@ -311,7 +321,7 @@ static void follow_failure(uint32_t before, uint32_t after, const retry_failure 
             steps.fell = now;
         steps.limit = after;
         follow_pause(hold, hold + hold / 8, true, drawn);
-    } else if (failure->throttle || failure->timeout || steps.row >= 3) {
+    } else if (lowers(failure) || steps.row >= 3) {
         follow_fall(before, after, age);
     } else {
         REQUIRE(after == before);
@@ -358,6 +368,7 @@ static void call_aimd_report(void)
         if (steps.row != 0 && steps.held)
             steps.length = 0;
         steps.row = 0;
+        steps.failed -= (steps.failed + 15) / 16;
     } else if (outcome == BROKEN && !told->throttle && told->code != 503) {
         REQUIRE(after == before);
     } else {

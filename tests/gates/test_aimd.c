@@ -72,7 +72,7 @@ static void test_null(void)
 
 static void test_size(void)
 {
-    CHECK_RANGE(1, 52, sizeof(retry_aimd));
+    CHECK_RANGE(1, 56, sizeof(retry_aimd));
 }
 
 /* Zeroed: 20 at first, 1,000 at most, 1 at least, 1 more, a half, and no cooldown: an attempt that
@@ -240,7 +240,7 @@ static void test_outcomes(void)
         uint8_t first, third;
     } rows[] = {
         {RETRY_REASON_ATTEMPT_TIMED_OUT, 0, false, false, SAME, FALLS},
-        {RETRY_REASON_ATTEMPT_TIMED_OUT, 0, false, true, FALLS, FALLS},
+        {RETRY_REASON_ATTEMPT_TIMED_OUT, 0, false, true, SAME, FALLS},
         {RETRY_REASON_SOCKET_CLOSED_WHILE_IN_FLIGHT, 0, false, false, SAME, FALLS},
         {RETRY_REASON_SOCKET_CLOSED_WHILE_IN_FLIGHT, 0, false, true, FALLS, FALLS},
         {RETRY_REASON_SOCKET_NOT_AVAILABLE, 0, false, false, SAME, FALLS},
@@ -342,9 +342,9 @@ static void test_row(void)
         {"uuu", "--v"},         {"sss", "--v"},       {"333", "--v"},       {"us3us3", "--vvvv"},
         {"uua", "---"},         {"uuauuu", "-----v"}, {"uuluu", "-----"},   {"uuuauu", "--v---"},
         {"uuuluuu", "--v---v"}, {"uucu", "---v"},     {"uu5u", "---v"},     {"55555", "-----"},
-        {"ccccc", "-----"},     {"4uu", "v-v"},       {"tuu", "v-v"},       {"ttu", "vvv"},
-        {"u4u", "-vv"},         {"utu", "-vv"},       {"uu4uu", "--vvv"},   {"uuau4u", "----vv"},
-        {"4a4", "v-v"},         {"tat", "v-v"},       {"talulu", "v-----"},
+        {"ccccc", "-----"},     {"4uu", "v-v"},       {"tuu", "--v"},       {"ttu", "--v"},
+        {"u4u", "-vv"},         {"utu", "--v"},       {"uu4uu", "--vvv"},   {"uuau4u", "----vv"},
+        {"4a4", "v-v"},         {"tat", "---"},       {"talulu", "------"},
     };
     static const retry_time spacings[] = {1001, 5000, DAY};
     size_t i, j, k;
@@ -1065,6 +1065,46 @@ static void test_in_use_above_initial(void)
     }
 }
 
+/* A time-out of this client's own lowers the limit as the third in a row, or if more than half of
+   the last failed. What is slow may just be cut too soon: one time-out in three leaves the limit,
+   two in three lower it. A 504 and a 429 lower it at once, as the server says so. */
+static void test_share_of_timeouts(void)
+{
+    static const struct {
+        const char *what; /* again and again, 64 in all */
+        bool same;
+    } rows[] = {{"a", true},    {"aat", true},  {"aaatt", true}, {"att", false},
+                {"ttt", false}, {"aa4", false}, {"aas", true},   {"ass", true}};
+    size_t i;
+    unsigned n;
+    for (i = 0; i < CHECK_COUNT(rows); i++) {
+        retry_aimd aimd = aimd_of(64);
+        for (n = 0; n < 64; n++)
+            event(&aimd, rows[i].what[n % strlen(rows[i].what)], 2000 * n);
+        check_row("%s", rows[i].what);
+        CHECK_EQUAL(rows[i].same, retry_aimd_limit(&aimd) == 64);
+        CHECK(rows[i].same || retry_aimd_limit(&aimd) < 20);
+    }
+}
+
+/* Once a fault is over the share is forgotten: it takes as many answers as failures. */
+static void test_share_is_forgotten(void)
+{
+    retry_aimd aimd = aimd_of(64);
+    unsigned n;
+    for (n = 0; n < 100; n++)
+        event(&aimd, 't', 2000 * n);
+    CHECK_EQUAL(1, retry_aimd_limit(&aimd));
+    aimd.min = 64;
+    event(&aimd, 'a', 2000 * n++);
+    aimd.min = 0;
+    CHECK_EQUAL(2, answered(&aimd, ALL, 2000 * n++));
+    CHECK_EQUAL(1, event(&aimd, 't', 2000 * n++)); /* most of the last failed */
+    while (n < 116)
+        answered(&aimd, ALL, 2000 * n++);
+    CHECK_EQUAL(27, event(&aimd, 't', 2000 * n++)); /* and now fewer than half */
+}
+
 /* The same by operations that are out. */
 static void test_out_on_the_wire(void)
 {
@@ -1405,6 +1445,8 @@ int main(void)
     RUN(test_in_use);
     RUN(test_comes_back);
     RUN(test_in_use_above_initial);
+    RUN(test_share_of_timeouts);
+    RUN(test_share_is_forgotten);
     RUN(test_out_on_the_wire);
     RUN(test_cooldown);
     RUN(test_first_fall_late);

@@ -20,7 +20,8 @@ static void test_third_in_a_row(void)
         {RETRY_REASON_SOCKET_NOT_AVAILABLE, 0, false, false, {8, 8, 4, 8}},
         {RETRY_REASON_NODE_NOT_AVAILABLE, 0, false, false, {8, 8, 4, 8}},
         {RETRY_REASON_SOCKET_CLOSED_WHILE_IN_FLIGHT, 0, false, false, {8, 8, 4, 8}},
-        {RETRY_REASON_ATTEMPT_TIMED_OUT, 0, false, true, {4, 2, 1, 1}},
+        {RETRY_REASON_ATTEMPT_TIMED_OUT, 0, false, true, {8, 8, 4, 8}},
+        {RETRY_REASON_SERVER_ERROR, 504, false, true, {4, 2, 1, 1}},
         {RETRY_REASON_KV_TEMPORARY_FAILURE, 0, true, false, {4, 2, 1, 1}},
         {RETRY_REASON_KV_TEMPORARY_FAILURE, 0, false, false, {8, 8, 8, 8}},
     };
