@@ -4757,15 +4757,19 @@ static void retry__cancel_copies(retry_operation *op, uint8_t outcome)
 
 /* Whether the budget holds less than two retries after timeouts, or what has expired meanwhile: not
    earned of late. A thousand such processes would send again what waits in the server's queue. */
-RETRY__QUICK bool retry__spent(const retry_budget *budget, retry_time now)
+RETRY__QUICK bool retry__spent(const retry_operation *op)
 {
+    const retry_budget *budget = op->client->budget;
     const retry_budget_options *options = &budget->options;
-    uint32_t twice = retry__subtract(retry__load(&budget->retry__balance), options->floor);
-    if (options->refill_per_second == 0 && twice >> 1 < retry__timeout_cost(options))
+    uint32_t twice;
+    if (options->refill_per_second != 0)
+        retry__budget_move(op, RETRY__BUDGET_GIVE, 0); /* what time has brought in counts */
+    twice = retry__subtract(retry__load(&budget->retry__balance), options->floor);
+    if (twice >> 1 < retry__timeout_cost(options))
         return true;
     if (options->expire == 0)
         return options->capacity == 0;
-    return retry__passed(retry__load(&budget->retry__refilled), now) >= options->expire;
+    return retry__passed(retry__load(&budget->retry__refilled), op->retry__now) >= options->expire;
 }
 
 /* Gives a copy its time; `left`: what is left of the operation's. */
@@ -4776,7 +4780,7 @@ static retry_ms retry__copy_timeout(const retry_operation *op, retry_copy *copy,
         left = retry__min(left, client->attempt_timeout);
     if (client->cut_after == 0)
         return left;
-    if (client->budget && retry__spent(client->budget, copy->retry__sent)) {
+    if (client->budget && retry__spent(op)) {
         copy->retry__state |= RETRY__COPY_LONE;
         return left;
     }
@@ -4890,9 +4894,8 @@ static void retry__copy_failed(retry_operation *op, retry_copy *copy, const retr
 /* A lone attempt has the time of one from when the budget pays again. Returns when to look. */
 static retry_ms retry__lone(retry_operation *op, retry_copy *copy)
 {
-    const retry_client *client = op->client;
     retry_ms more = retry__attempt_follows(op, copy->retry__gates);
-    if (!retry__spent(client->budget, op->retry__now)) { /* the one that could not pay */
+    if (!retry__spent(op)) { /* the one that could not pay */
         copy->retry__state &= (uint8_t)~RETRY__COPY_LONE;
         copy->retry__timeout =
             retry__min(copy->retry__timeout,

@@ -10,19 +10,19 @@ rows() {
     cat << 'END'
 nothing is shared                                |  281 | operation
 a budget                                         |  380 | operation budget | operation
-a service: a budget and the AIMD limit           |  655 | operation service | operation budget
-a service, circuit breaker                       |  829 | operation service breaker | operation service
-a service, client-side throttle                  |  806 | operation service throttle | operation service
-a service, rate                                  |  747 | operation service rate | operation service
-a service, rate under a limit                    |  807 | operation service paced | operation service
-a service, latency                               |  773 | operation service latency | operation service
-a service, all of these                          | 1165 | operation service breaker throttle rate latency | operation service
-a budget, four nodes with a limit each           |  865 | operation nodes | operation budget
-a service, event loop                            |  790 | operation service loop | operation service
-a service, event loop, hedge sends no copy       | 1078 | operation service hedge | operation service loop
-a service, event loop, hedge sends a copy        | 2143 | operation service copy | operation service hedge
+a service: a budget and the AIMD limit           |  700 | operation service | operation budget
+a service, circuit breaker                       |  860 | operation service breaker | operation service
+a service, client-side throttle                  |  837 | operation service throttle | operation service
+a service, rate                                  |  778 | operation service rate | operation service
+a service, rate under a limit                    |  838 | operation service paced | operation service
+a service, latency                               |  804 | operation service latency | operation service
+a service, all of these                          | 1220 | operation service breaker throttle rate latency | operation service
+a budget, four nodes with a limit each           |  896 | operation nodes | operation budget
+a service, event loop                            |  826 | operation service loop | operation service
+a service, event loop, hedge sends no copy       | 1114 | operation service hedge | operation service loop
+a service, event loop, hedge sends a copy        | 2186 | operation service copy | operation service hedge
 one retry, nothing is shared                     |  796 | operation retry | operation
-one retry, a service                             | 1770 | operation service retry | operation service
+one retry, a service                             | 1850 | operation service retry | operation service
 scope: look up a name of 18 bytes                |  180 | scopes first
 policy from a text of 49 bytes                   | 2730 | from_text policy
 END

@@ -884,6 +884,31 @@ static void test_last_retry_of_an_order(void)
     }
 }
 
+/* An attempt is cut only while the budget holds two retries after time-outs, also where time fills
+   it: 2 tokens are back after 2,000 s. */
+static void test_filled_by_time(void)
+{
+    static const struct {
+        uint32_t seconds; /* since the bucket was emptied */
+        retry_ms timeout; /* that an attempt has */
+    } rows[] = {{0, 60000}, {1, 60000}, {1999, 60000}, {2000, 300}, {5000, 300}};
+    size_t i;
+    set_up();
+    service.budget.options.capacity = RETRY_TOKENS(5);
+    service.budget.options.retry_cost = RETRY_TOKENS(1);
+    service.budget.options.refill_per_second = RETRY_PER_SECOND(0.001);
+    service.client.cut_after = 300;
+    init();
+    CHECK(retry_budget_withdraw(&service.budget, RETRY_TOKENS(5), START));
+    for (i = 0; i < CHECK_COUNT(rows); i++) {
+        const retry_time now = check_after(START, rows[i].seconds * 1000);
+        retry_operation op = begin_of(60000, now);
+        check_row("after %lu s", (unsigned long)rows[i].seconds);
+        CHECK_EQUAL(rows[i].timeout, retry_next(&op, now).timeout);
+        retry_stop(&op, now);
+    }
+}
+
 /* One operation of a process that has just begun; the server fails until `back` ms, and then works.
    True: it is done. */
 static bool lone(const retry_failure *failure, retry_ms timeout, retry_ms back)
@@ -964,6 +989,7 @@ int main(void)
     RUN(test_not_held);
     RUN(test_last_retry);
     RUN(test_last_retry_of_an_order);
+    RUN(test_filled_by_time);
     RUN(test_lone_operation);
     return check_done();
 }
