@@ -624,7 +624,8 @@ static void test_time_of_the_last_copy(void)
         {10000, 1000, 0, 0, 0, 0, 0, 0, false, false, 0, 10000, 0, LEFT},
         {10000, 1000, 0, 0, 0, 0, 0, 0, false, false, 0, 10000, 100, 100},
         {10000, 1000, 0, 0, 0, 0, 0, 0, false, false, 0, 10000, 700, 700},
-        {10000, 1000, 0, 0, 0, 0, 1, 0, false, false, 0, 10000, 0, 100}, /* it refills */
+        {10000, 1000, 0, 0, 0, 0, 1, 0, false, false, 0, 8000, 0, 100}, /* it refills */
+        {10000, 1000, 0, 0, 0, 0, 1, 0, false, false, 0, 8001, 0, LEFT},
         {10000, 1000, 0, 0, 0, 0, 0, 2000, false, false, 0, 6000, 0, 100},
         {10000, 1000, 0, 0, 0, 0, 0, 2000, false, false, 0, 6001, 0, LEFT},
         {1500, 1000, 0, 0, 0, 0, 0, 2000, false, false, 0, 0, 0, LEFT}, /* below the floor */
