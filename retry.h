@@ -51,9 +51,9 @@
    default. Share one service among all operations to one server, also of several threads. An
    operation belongs to one thread: do not make it static in a function that several call.
 
-   Only you know whether an operation is idempotent: a GET is, an increment is not. An operation that
-   failed may still have been carried out: the server did the work, and its answer was lost. Then
-   op.ambiguous is true. Report it as "perhaps done", not as "failed".
+   Only you know whether an operation is idempotent: a GET is, an increment is not. An operation
+   that failed may still have been carried out: the server did the work, and its answer was lost.
+   Then op.ambiguous is true. Report it as "perhaps done", not as "failed".
 
    Retry at one layer only: three attempts at each of five layers are 243 calls. The library below
    may retry: libmosquitto QoS 1 and 2 (pace only its reconnects), libcurl (see FAILURES).
@@ -224,8 +224,8 @@
    attempt follows the server: it is at least twice what answers take now, and doubles with each
    round of attempts that time out, until what was sent again is answered within cut_after, or for
    30 s. A process with few operations cuts none (see THE BUDGET): if an attempt must never take
-   longer, set attempt_timeout. With retry_start(op, NULL, now) op.client is the client: a zeroed one
-   has no budget and no limit, and none at all is MISUSE.
+   longer, set attempt_timeout. With retry_start(op, NULL, now) op.client is the client: a zeroed
+   one has no budget and no limit, and none at all is MISUSE.
 
    A policy decides whether and when. A service's waits up to 100 ms, doubling up to 5 s, or up to
    10 s after throttled answers, all at random (full jitter), and has no limit of attempts but the
@@ -445,7 +445,8 @@
    Delays after throttled answers are never shorter than others: `initial=` raises, `max=` caps
    both. client.observe hears each decision, and once each end. `failure` is NULL for a success, a
    cancellation and a gate's refusal. The operation has the decision (verdict, cause, delay) and its
-   past: retries, code, `reasons` (retry_reason_set_has). This one writes "retry: verdict=RETRY delay=74ms ...":
+   past: retries, code, `reasons` (retry_reason_set_has). This one writes
+   "retry: verdict=RETRY delay=74ms ...":
 
       static void log_decision(void *context, const retry_operation *op,
                                const retry_failure *failure)
@@ -531,9 +532,9 @@
    with periodic work.
 
    The clock has to go on while the device sleeps, and to wrap at 2^32 ms. Ticks of 32 bits do so if
-   their rate divides 1,000. Ticks of 16 bits, or of 300 or 1,024 Hz, do not: an operation then expires
-   at once, or days too late. One task counts those in 64 bits, once a round at least. At 1,024 Hz
-   (if ticks() has 16 bits, write uint16_t instead of uint32_t):
+   their rate divides 1,000. Ticks of 16 bits, or of 300 or 1,024 Hz, do not: an operation then
+   expires at once, or days too late. One task counts those in 64 bits, once a round at least. At
+   1,024 Hz (if ticks() has 16 bits, write uint16_t instead of uint32_t):
 
       static uint64_t total; // of ticks
       total += (uint32_t)(ticks() - (uint32_t)total);
@@ -568,8 +569,8 @@
      hidden in a shared library. "multiple definition": two files have RETRY_IMPLEMENTATION.
    - "define_RETRY_SYSTEM_CLOCK": do so before the #include of retry.h. "RETRY_SYSTEM_CLOCK needs
      POSIX": define _POSIX_C_SOURCE as 200809L before the first #include of all.
-   - Everything is FAIL, MISUSE: the operation was not started, or retry_service_init was not called.
-     Define RETRY_ASSERT(x) as assert(x): each misuse stops there.
+   - Everything is FAIL, MISUSE: the operation was not started, or retry_service_init was not
+     called. Define RETRY_ASSERT(x) as assert(x): each misuse stops there.
    - It crashes in retry_start: the operation was not zeroed.
    - MISUSE from retry_run after a while: its clock stands still or counts seconds (in a test, sleep
      has to move the time on), or two threads share the operation.
@@ -1694,9 +1695,9 @@ typedef struct retry_scopes {
     retry_ms forget; /* ms without a look-up until a name may lose its slot (default: 0: 60000) */
 } retry_scopes;
 
-/* The client of a name (`length` bytes; NULL counts as none), for an operation to start with. It stays
-   the same until its bucket holds what a new one does, or until nobody has looked the name up for
-   `forget` ms. A name is known by a hash of 32 bits, and a new one gets the first of four slots
+/* The client of a name (`length` bytes; NULL counts as none), for an operation to start with. It
+   stays the same until its bucket holds what a new one does, or until nobody has looked the name up
+   for `forget` ms. A name is known by a hash of 32 bits, and a new one gets the first of four slots
    that was never used, else the first whose bucket does or whose name is forgotten (the bucket is
    filled), else the overflow. For one thread at a time; its clients are for all. NULL: NULL. */
 RETRY_API const retry_client *retry_scope_client(retry_scopes *scopes, const void *name,
@@ -5904,7 +5905,8 @@ RETRY_API const retry_client *retry_scope_client(retry_scopes *scopes, const voi
     }
     if (!found)
         return &scopes->client;
-    if (found->retry__hash != hash) { /* filled and not set up: operations may still use its client */
+    if (found->retry__hash != hash) {
+        /* filled, not set up: operations may still use its client */
         retry__budget_add(&found->budget, found->budget.options.capacity,
                           retry__subtract(retry__budget_first(&scopes->options),
                                           retry_budget_balance(&found->budget)));

@@ -50,7 +50,7 @@ static bool get(int number)
     op.timeout = 5000; /* ms */
     /* README: */
     op.idempotent = true; /* only such operations are sent twice */
-    retry_copy copies[1];         /* the second one; both of these for each operation */
+    retry_copy copies[1]; /* the second one; both of these for each operation */
     retry_hedge hedge;
     memset(copies, 0, sizeof copies);
     memset(&hedge, 0, sizeof hedge);
