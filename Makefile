@@ -6,6 +6,8 @@ OPT = -O1
 DEFINES =
 BUILD = build
 SUBJECT =
+SEED =
+SEEDS = 200
 SERVER = scripted
 VERBOSE =
 ARGS =
@@ -20,6 +22,7 @@ DESTDIR =
 ALL =
 
 export CC BUILD
+export CHECK_SEED = $(SEED)
 # Warnings of gcc and clang are errors; what others warn of is not known.
 export WERROR := $(if $(shell $(CC) --version 2> /dev/null | grep -e 'Free Software Foundation' -e clang),-Werror)
 WARNINGS = -Wall -Wextra -Wpedantic -Wconversion -Wsign-conversion -Wshadow -Wcast-qual -Wundef \
@@ -37,6 +40,7 @@ need = @sh tests/tools/deps.sh $(PACKAGES_$@)
 PACKAGES_jsmn = libjsmn-dev
 PACKAGES_test = libjsmn-dev procps
 PACKAGES_check = libjsmn-dev
+PACKAGES_seeds = libjsmn-dev
 PACKAGES_units = libjsmn-dev g++
 PACKAGES_demo = $(filter memcached,$(SERVER))
 PACKAGES_recipes = libcurl4-openssl-dev libpq-dev memcached nginx-light openssl postgresql procps
@@ -91,7 +95,7 @@ RECIPES = http transaction reconnect nodes hedge rate fleet shared loop delay
 VERIFY = matrix symbols bare cross coverage prove stress lint fuzz
 
 .PHONY: FORCE help $(RUN) demo test run-tests $(SERVED) recipes http guarded async frozen storm page together peers \
-	metrics firmware freertos idf arduino arduino-zip install install-retry cut check units test-examples run-examples \
+	metrics firmware freertos idf arduino arduino-zip install install-retry cut check seeds units test-examples run-examples \
 	fuzz size bench figures packages verify $(VERIFY) mutants jsmn clean
 .DEFAULT_GOAL := help
 
@@ -284,6 +288,14 @@ check: ## 4 | 30 s | the test programs: CC= STD= OPT= DEFINES=
 	$(need)
 	@$(MAKE) -s $(PARALLEL) $(filter $(BUILD)/%,$(UNITS))
 	@sh tests/tools/run.sh $(UNITS)
+
+# Those that draw random numbers.
+RANDOM_TESTS = $(filter $(TESTS), \
+	$(basename $(notdir $(shell grep -l -E 'check_random|shape_draw|threads_seed' $(FILES)))))
+seeds: ## 5 | 15 min | random tests by seeds 1 to SEEDS=200 (SUBJECT=)
+	$(need)
+	@$(MAKE) -s $(PARALLEL) BUILD=$(BUILD)/seeds DEFINES=-DCHECK_QUICK $(RANDOM_TESTS:%=$(BUILD)/seeds/%)
+	@sh tests/tools/run.sh seeds: $(RANDOM_TESTS:%="tests/tools/seeds.sh $(SEEDS) $(BUILD)/seeds/%")
 
 units: ## 4 | 1 min | the headers beside other code, C and C++
 	$(need)

@@ -207,7 +207,7 @@ static void check_beside_each(uint32_t initial, uint32_t max, uint32_t n, uint32
     check_beside(RETRY_JITTER_EQUAL, 0, initial, max, n, random);
     check_beside(RETRY_JITTER_SPREAD, RETRY_RATIO(0.2), initial, max, n, random);
     check_beside(RETRY_JITTER_SPREAD, HALF, initial, max, n, random);
-    check_beside(RETRY_JITTER_SPREAD, check_random() >> 16, initial, max, n, random);
+    check_beside(RETRY_JITTER_SPREAD, 1 + check_random() % (ONE - 1), initial, max, n, random);
 }
 
 static void test_beside_backoff(void)

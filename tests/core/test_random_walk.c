@@ -553,7 +553,7 @@ static void test_random_walk(void)
 {
     uint32_t step;
     now = (retry_time)-100000;
-    retry_seed(1);
+    retry_seed(check_random());
     set_up();
     for (step = 0; step < STEPS && check_faults == 0; step++) {
         unsigned move = (unsigned)below(CHECK_COUNT(moves));

@@ -201,7 +201,6 @@ static void test_copy_of_garbage(void)
     static const char letters[] = "\\udD8c0\"n\xc3\xa4\xe2\xf0\xff\x80";
     const size_t count = sizeof letters - 1;
     unsigned long round;
-    uint32_t random = 7;
     for (round = 0; round < 100000 / CHECK_ONE_IN; round++) {
         const size_t length = (size_t)(round % 13);
         char *const json = (char *)malloc(length ? length : 1);
@@ -212,7 +211,7 @@ static void test_copy_of_garbage(void)
         if (!json)
             abort();
         for (i = 0; i < length; i++)
-            json[i] = letters[fixture_random(&random) % count];
+            json[i] = letters[check_random() % count];
         memset(&map, 0, sizeof map);
         map.json = json;
         map.length = (uint32_t)length;

@@ -321,13 +321,12 @@ static void cut_everywhere(const char *path)
 static void change_everywhere(const char *path, unsigned ways)
 {
     const fixture f = fixture_load(path);
-    uint32_t random = 1;
     unsigned way;
     size_t i;
     for (i = 0; i < f.length; i += 1 + SHORTER * 7) {
         const char byte = f.text[i];
         for (way = 0; way < ways; way++) {
-            const unsigned change = ways == 255 ? way + 1 : 1 + fixture_random(&random) % 255;
+            const unsigned change = ways == 255 ? way + 1 : 1 + check_random() % 255;
             f.text[i] = (char)((unsigned char)byte ^ change);
             check_row("%s with %02x at %lu", path, (unsigned char)f.text[i], (unsigned long)i);
             try_altered(f.text, f.length);

@@ -203,7 +203,7 @@ static void test_repeated_code(void)
 {
     static const char *const spelt[] = {"0", "00", "000", "0000", "1", "01", "001", "2", "3"};
     static const unsigned code_of[] = {0, 0, 0, 0, 1, 1, 1, 2, 3};
-    uint32_t pick[6], i, j, round, random = 1;
+    uint32_t pick[6], i, j, round;
     for (round = 0; round < 20000 / CHECK_ONE_IN; round++) {
         char text[200] = "{\"version\":2,\"revision\":7,\"errors\":{";
         errmap_entry entries[6];
@@ -212,7 +212,7 @@ static void test_repeated_code(void)
         size_t expected = 0;
         errmap_status status;
         for (i = 0; i < 6; i++) {
-            pick[i] = fixture_random(&random) % 9;
+            pick[i] = check_random() % 9;
             for (j = 0; j < i && expected == 0; j++) {
                 if (code_of[pick[j]] == code_of[pick[i]])
                     expected = strlen(text) + 1;

@@ -82,7 +82,7 @@ static void test_walk(void)
     uint32_t i;
     contend.step = threads_may_wait;
     for (i = 0; i < THREADS; i++)
-        workers[i].state = i + 1;
+        workers[i].state = threads_seed();
     threads_run(work, workers, sizeof workers[0]);
     contend.step = NULL;
     for (i = 0; i < THREADS; i++)

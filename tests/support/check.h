@@ -1,6 +1,7 @@
 /* A handful of checks. A test is a function that RUN calls: it passes when all its checks do. A
    failed check prints its place, the row of the table that it was in, the expected and the got.
-   The last line of a test program is "N passed, N failed", and its exit status tells the same. */
+   The last line of a test program is "N passed, N failed", and its exit status tells the same.
+   Random tests draw the same numbers in every run, or others if the environment has a CHECK_SEED. */
 #ifndef CHECK_H
 #define CHECK_H
 
@@ -9,9 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
-#ifdef CHECK_STOP
 #include <stdlib.h>
-#endif
 #include <string.h>
 
 #if defined(__GNUC__)
@@ -165,8 +164,6 @@ CHECK_API void check_decision(unsigned verdict, unsigned cause, decided got, con
 
 #define CHECK_COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
-#define CHECK_RANDOM_SEED 2463534242u
-
 /* In a simulator, of the longest loops only one round in so many. */
 #ifndef CHECK_ONE_IN
 #define CHECK_ONE_IN 1
@@ -178,9 +175,26 @@ CHECK_API uint32_t check_next(uint32_t number)
     return number + (number < 4096 ? 1 : CHECK_ONE_IN);
 }
 
-static uint32_t check_random_state = CHECK_RANDOM_SEED;
+CHECK_API uint32_t check_seed(void)
+{
+#ifdef __AVR__ /* has no environment */
+    return 0;
+#else
+    const char *seed = getenv("CHECK_SEED");
+    return seed ? (uint32_t)strtoul(seed, NULL, 10) : 0;
+#endif
+}
 
-/* 32 bits, the same in every run of a test (xorshift; nothing wraps, for the sanitizers' sake). */
+static uint32_t check_random_state; /* never 0 */
+
+/* Multiplied, as the first numbers of small seeds would resemble each other. */
+CHECK_API void check_seed_random(uint32_t seed)
+{
+    uint32_t state = (uint32_t)(((uint64_t)seed * 2654435769u) & UINT32_MAX);
+    check_random_state = state != 0 ? state : 2463534242u;
+}
+
+/* 32 bits (xorshift; nothing wraps, for the sanitizers' sake). */
 CHECK_API uint32_t check_random(void)
 {
     uint32_t x = check_random_state;
@@ -194,7 +208,7 @@ CHECK_API uint32_t check_random(void)
 CHECK_API void check_run(void (*test)(void), const char *name)
 {
     check_faults = 0;
-    check_random_state = CHECK_RANDOM_SEED;
+    check_seed_random(check_seed());
     check_row_text[0] = '\0';
     test();
     if (check_faults == 0) {
@@ -202,7 +216,8 @@ CHECK_API void check_run(void (*test)(void), const char *name)
         return;
     }
     check_failed++;
-    printf("FAILED %s: %lu checks\n", name, check_faults);
+    printf("FAILED %s: %lu checks, CHECK_SEED=%lu\n", name, check_faults,
+           (unsigned long)check_seed());
 }
 
 #define RUN(test) check_run(test, #test)

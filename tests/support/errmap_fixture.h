@@ -107,13 +107,6 @@ FIXTURE_API fixture fixture_spread(const char *text, size_t length, size_t blank
     return spread;
 }
 
-/* 16 bits of chance, the same in every run; the state starts as the caller likes. */
-FIXTURE_API uint32_t fixture_random(uint32_t *state)
-{
-    *state = (uint32_t)(((uint64_t)*state * 69069 + 1) & 0xffffffff);
-    return *state >> 16;
-}
-
 /* The order in which a made map lists its codes. */
 enum { FIXTURE_ASCENDING, FIXTURE_DESCENDING, FIXTURE_SHUFFLED, FIXTURE_ORDERS };
 

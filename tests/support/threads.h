@@ -31,6 +31,12 @@ CHECK_API void threads_may_wait(void)
         sched_yield();
 }
 
+/* Of a generator below; for the thread that starts the others. */
+CHECK_API uint32_t threads_seed(void)
+{
+    return 1 + check_random() % 2147483646u;
+}
+
 /* A generator of each thread's own, for what it does next; `state` is not 0. */
 CHECK_API uint32_t threads_choose(uint32_t *state)
 {
