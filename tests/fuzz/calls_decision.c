@@ -565,7 +565,7 @@ static void call_next(void)
     }
 }
 
-/* Of no copy but number 0, which is the only one, and on the wire. */
+/* Copy 0 is the only one: that another has ended means nothing. */
 static void call_ended(void)
 {
     const unsigned copy = chance(8) ? 1 + byte() : 0;
@@ -642,7 +642,7 @@ static void pass_time(void)
         now += far / 4 * below(4);
 }
 
-/* An attempt without a delay before it, and its end. */
+/* The next attempt, when its delay is over, and its end. */
 static void attempt(void)
 {
     if (model.state == NEW || model.state == OVER)
