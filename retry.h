@@ -356,7 +356,7 @@
    tried. If refused requests prolong the block, set `hold_max` to the longest (ms; 1: no hold). Who
    cannot wait so long gets EXPIRE at once, and END's `delay` says how long it is. Use it always;
    not across processes, which cannot share it. Costs: attempts over the limit are PACED; 56 bytes;
-   about 279 instructions.
+   about 313 instructions.
 
    THROTTLE (retry_throttle, retry_gates_throttle): what would be refused anyway? When a client
    sends over `k` (2) times what is accepted, it drops the rest at random (FAIL, THROTTLED). Use it
