@@ -1,4 +1,4 @@
-/* errmap.h - what a client of Couchbase needs: statuses, the error map, not-my-vbucket.
+/* errmap.h - judges what a Couchbase server answers: statuses, the error map, not-my-vbucket.
    SPDX-License-Identifier: MIT
 
    Version 5.0.0. C99 and later, C++11 and later. Needs retry.h, and jsmn.h of jsmn 1.1.0. No heap,
@@ -109,13 +109,14 @@
    - In an entry "name" and "desc" are strings, and "attrs" is an array of strings. Each may be
      absent. An attribute that this file does not know is ignored.
    - A specification says how long to wait: "strategy", a string, and the numbers "after",
-     "interval", "ceil" and "max-duration". They are in an object "retry" or in the entry itself. It
-     counts only if its strategy is constant, linear or exponential, and its interval above 0.
+     "interval", "ceil" and "max-duration". These members are in an object "retry" or in the entry
+     itself. A specification counts only if its strategy is constant, linear or exponential, and its
+     interval above 0.
    - Numbers are digits only. In a specification a number that is too large counts as UINT32_MAX.
    - A specification with a value of another kind ("ceil": null, 2.5, -1) makes no sense. Its entry
      then has none, and the rest of the map stays.
-   - Each other member named here must have the type given. None of them may come twice. Anything
-     else is skipped. All names may be spelt with escapes.
+   - Each other member named here must have the type given. No member named here may come twice. All
+     names may be spelt with escapes. Members that are not named here are skipped.
 
    WHAT A MAP ADDS
    errmap_classify_kv judges a status that it knows by RFC 0049, and all others by the map. The
@@ -124,14 +125,15 @@
    what the flags of errmap_advice say, whatever the status: refresh_config, reconnect,
    authentication, special. If `success` is true, the operation has worked: report no failure.
 
-   Of two maps of a node errmap_newer takes the one of the higher version, and the higher revision
-   only if both have the same version. Each version counts its revisions anew (kv_engine's map of
-   version 2 began at revision 1), and only the higher version has the newer attributes, such as
-   rate-limit. So version 2, revision 1 is taken over version 1, revision 5. kv_engine's own page
-   (docs/ErrorMap.md) says otherwise: there the higher revision is better, whatever the version.
+   errmap_newer chooses one of two maps of a node: the one of the higher version, and the one of the
+   higher revision if both have the same version. Each version counts its revisions anew:
+   kv_engine's map of version 2 began at revision 1. Only the higher version has the newer
+   attributes, such as rate-limit. So version 2, revision 1 is chosen over version 1, revision 5.
+   kv_engine's own page (docs/ErrorMap.md) says otherwise: there the higher revision is better,
+   whatever the version.
 
    THE SERVER'S OWN INTERVALS
-   Delays are normally your policy's. If you would rather wait as the server's specification says:
+   Normally your policy says how long to wait. To wait as the server's specification says instead:
 
       static errmap_strategy strategy = ERRMAP_STRATEGY(NULL, NULL); // its map, its fallback
       strategy.map = &map;
@@ -164,7 +166,7 @@
 
    CAVEATS AND TROUBLE
    - errmap_write_hello asks for XERROR alone. Write your own HELLO if you need other features.
-   - Macros of your own with names of jsmn's (jsmn_init, JSMN_OBJECT) are lost.
+   - Macros of your own that are named as something of jsmn's is (jsmn_init, JSMN_OBJECT) are lost.
    - A map made by hand must have its entries in ascending order, each code once.
    - "jsmn.h: No such file": install libjsmn-dev, or copy jsmn.h beside this file and define
      ERRMAP_JSMN_HEADER as "jsmn.h".
@@ -177,7 +179,7 @@
    Couchbase SDK RFC 0049 (retry handling), RFC 0013 (the error map), RFC 0069 (its version 2) and
    RFC 0005 (not-my-vbucket); memcached's binary protocol; RFC 8259 (JSON); RFC 3629 (UTF-8). Where
    RFC 0013's text and its code disagree, the text holds. By RFC 0049 and 0069 only a client without
-   a strategy of its own uses the server's intervals. What retry.h promises until 5.0 holds here,
+   a strategy of its own uses the server's intervals. What retry.h promises until 6.0 holds here,
    too. */
 
 #include "retry.h" /* before the guard: it may hold retry.h's implementation */
@@ -210,8 +212,8 @@ RETRY_API size_t errmap_write_hello(uint8_t *packet, size_t capacity, const char
                                     size_t length, uint32_t opaque);
 
 /* Reads the response to HELLO, and sets *xerror to whether the server granted XERROR. Returns false
-   and leaves *xerror alone if the packet is cut off, malformed, unsuccessful or another response.
- */
+   and leaves *xerror alone if the packet is cut off, malformed, unsuccessful or not a response to
+   HELLO. */
 RETRY_API bool errmap_read_hello(const uint8_t *packet, size_t length, bool *xerror);
 
 /* Writes a GET_ERROR_MAP packet, which asks for a map of at most `version` (1 or 2). Returns the
@@ -221,7 +223,7 @@ RETRY_API size_t errmap_write_get(uint8_t *packet, size_t capacity, uint16_t ver
 
 /* Reads the response to GET_ERROR_MAP, and sets *json and *json_length to the text inside the
    packet. Returns false and leaves both alone if the packet is cut off, malformed, unsuccessful
-   (the server has no map) or another response. */
+   (the server has no map) or not a response to GET_ERROR_MAP. */
 RETRY_API bool errmap_read_get(const uint8_t *packet, size_t length, const char **json,
                                size_t *json_length);
 
@@ -421,17 +423,17 @@ typedef struct errmap_advice {
    code is zero. Source: RFC 0013. */
 RETRY_API errmap_advice errmap_advise(const errmap *map, uint32_t status);
 
-/* Judges the response to a memcached operation; without a map, NULL. These statuses are retried:
+/* Judges the response to a memcached operation. `map` may be NULL. These statuses are retried:
 
      0x07  KV_NOT_MY_VBUCKET                   0x88  KV_COLLECTION_OUTDATED (but CollectionsGetID)
      0x09  KV_LOCKED (but UnlockKey)           0xa2  KV_SYNC_WRITE_IN_PROGRESS
      0x86  KV_TEMPORARY_FAILURE                0xa4  KV_SYNC_WRITE_RE_COMMIT_IN_PROGRESS
 
-   They are not if the operation is one of DCP's, nor are 0x00 to 0x06, 0x08, 0x20 to 0x25, 0x80,
-   0x81, 0x83, 0x84, 0xa0, 0xa1, 0xa3 and 0xc0 to 0xd8. To all these the map adds its entry and the
-   flags, as by errmap_advise, except that `special` alone is no reason to reconnect: a client knows
-   these statuses (0xcc is a lookup of which a part failed). Any other status is the map's to judge.
-   Sources: RFC 0049, RFC 0013. */
+   They are not retried if the operation is one of DCP's. These never are: 0x00 to 0x06, 0x08, 0x20
+   to 0x25, 0x80, 0x81, 0x83, 0x84, 0xa0, 0xa1, 0xa3 and 0xc0 to 0xd8. To all of these the map adds
+   its entry and the flags, as by errmap_advise. But `special` alone is no reason to reconnect here:
+   a client knows these statuses (0xcc is a lookup of which a part failed). The map judges all other
+   statuses. Sources: RFC 0049, RFC 0013. */
 RETRY_API errmap_advice errmap_classify_kv(const errmap *map, uint16_t status, uint8_t opcode);
 
 /* Whether a memcached opcode is idempotent. Source: RFC 0049. */
@@ -462,8 +464,9 @@ enum {
     ERRMAP_SERVICE_MANAGEMENT
 };
 
-/* Whether an operation of a service (ERRMAP_SERVICE_x) is idempotent: search and views always;
-   query, analytics and management if it is read-only; KV, whose opcode tells, and others never. */
+/* Whether an operation of a service (ERRMAP_SERVICE_x) is idempotent. Those of search and views
+   always are; those of query, analytics and management if they are read-only. Those of KV never are
+   here: ask errmap_idempotent_kv. Other services' never are. */
 RETRY_API bool errmap_idempotent_service(uint8_t service, bool read_only);
 
 /* ---- The server's own intervals ------------------------------------------------------------ */
@@ -506,29 +509,32 @@ typedef struct errmap_nmv_step {
     retry_ms delay; /* ms to wait before that (default: 0) */
 } errmap_nmv_step;
 
-/* One operation's way through the bucket's maps. To let the orchestrator obey a step, hand it the
-   failure with `pushback` true and `retry_after` the step's delay: without that its own ladder
-   for always-retry reasons holds. Source: RFC 0005. */
+/* One operation's way through the bucket's maps. To let retry.h wait for a step's delay, set the
+   failure's `pushback` to true, and its `retry_after` to that delay. Otherwise retry.h waits as it
+   does after any reason that is always retried. Source: RFC 0005. */
 typedef struct errmap_nmv {
     retry_ms interval;            /* ms between attempts on the same map (default: 0: 100 ms) */
     errmap_nmv_step errmap__step; /* private: the step under way */
-    uint64_t errmap__revision;    /* private: of the current map when this turn began */
+    uint64_t errmap__revision;    /* private: of the current map, as last told */
     bool errmap__waiting;         /* private: the step under way is a wait */
 } errmap_nmv;
 
 /* Starts with the current map at `revision`. NULL: nothing happens. */
 RETRY_API void errmap_nmv_begin(errmap_nmv *nmv, uint64_t revision);
 
-/* Not-my-vbucket on the map of the last step; `revision`: the newest known. If that is newer: the
-   current map at once. Else the fast-forward map, if the bucket has one: at once from the current
-   map, after `interval` from itself. Else the current map after `interval`. NULL: the current map
-   at once. */
+/* Call this when the node that the last step's map names answers not-my-vbucket. `revision` is the
+   newest that is known. Returns the first step of these that fits:
+   - The revision is newer than before: the current map at once.
+   - The bucket has a fast-forward map: that at once if the last step was the current map, else
+     after `interval`.
+   - The current map after `interval`.
+   NULL: the current map at once. */
 RETRY_API errmap_nmv_step errmap_nmv_rejected(errmap_nmv *nmv, uint64_t revision,
                                               bool has_fast_forward);
 
-/* A map came while waiting (call it only until the operation is sent again): a newer revision means
-   the current map at once. Else, or when nothing waits, nothing changes; returns the step under
-   way. NULL: the current map at once. */
+/* Call this when a map comes during a step's delay; once the operation is sent again it is too
+   late. If the revision is newer, returns the current map at once. Otherwise, or when nothing
+   waits, nothing changes, and the step under way is returned. NULL: the current map at once. */
 RETRY_API errmap_nmv_step errmap_nmv_config(errmap_nmv *nmv, uint64_t revision);
 
 #ifdef __cplusplus
@@ -571,12 +577,29 @@ RETRY_API errmap_nmv_step errmap_nmv_config(errmap_nmv *nmv, uint64_t revision);
 #include <limits.h>
 #include <string.h>
 
+/* Unsigned arithmetic that wraps on purpose; clang's integer sanitizer stops at any other. */
+#if defined(__clang__)
+#define ERRMAP__WRAPS __attribute__((no_sanitize("integer")))
+#else
+#define ERRMAP__WRAPS
+#endif
+
+/* What compilers would put in line. APART keeps the registers of the code around it free, RARE
+   seldom runs. */
+#if defined(__GNUC__)
+#define ERRMAP__APART __attribute__((noinline))
+#define ERRMAP__RARE __attribute__((noinline, cold))
+#else
+#define ERRMAP__APART
+#define ERRMAP__RARE
+#endif
+
 /* ---- jsmn ---------------------------------------------------------------------------------- */
 
-/* Whoever includes jsmn first decides its token's layout and its linkage, and a second user gets
-   that without a word. So this copy has names of its own, its switches are set for it alone, and
-   the user's are as before when it is done. It is not JSMN_STRICT: the gate is, and a strict jsmn
-   takes no primitive before it sees what follows. */
+/* The first include of jsmn.h decides its token's layout and its linkage for all that follow. So
+   this copy has names and switches of its own, and a user's macros are restored below. It is not
+   JSMN_STRICT: the reader below is strict, and a strict jsmn takes no primitive before it sees what
+   follows. */
 #ifndef ERRMAP_JSMN_HEADER
 #define ERRMAP_JSMN_HEADER <jsmn.h>
 #endif
@@ -658,11 +681,11 @@ extern "C" {
 
 /* ---- Negotiation --------------------------------------------------------------------------- */
 
-#define ERRMAP__HEADER 24 /* bytes of a memcached packet's header */
+#define ERRMAP__HEADER_SIZE 24 /* bytes of a memcached packet's header */
 
 /* A name's length has 16 bits; where a size_t has no more, it must count the packet as well. */
-#if SIZE_MAX - ERRMAP__HEADER - 2 < 0xffff
-#define ERRMAP__NAME_MAX (SIZE_MAX - ERRMAP__HEADER - 2)
+#if SIZE_MAX - ERRMAP__HEADER_SIZE - 2 < 0xffff
+#define ERRMAP__NAME_MAX (SIZE_MAX - ERRMAP__HEADER_SIZE - 2)
 #else
 #define ERRMAP__NAME_MAX 0xffff
 #endif
@@ -689,6 +712,36 @@ static void errmap__write_32(uint8_t *bytes, uint32_t x)
     errmap__write_16(bytes + 2, x & 0xffff);
 }
 
+/* Writes a request whose value is one 16-bit number. Its key, of key_length bytes before that, is
+   left to the caller. */
+static void errmap__write_request(uint8_t *packet, uint32_t opcode, uint32_t key_length,
+                                  uint32_t value, uint32_t opaque)
+{
+    memset(packet, 0, ERRMAP__HEADER_SIZE);
+    packet[0] = ERRMAP__MAGIC_REQUEST;
+    packet[1] = (uint8_t)opcode;
+    errmap__write_16(packet + 2, key_length);
+    errmap__write_32(packet + 8, key_length + 2);
+    errmap__write_32(packet + 12, opaque);
+    errmap__write_16(packet + ERRMAP__HEADER_SIZE + key_length, value);
+}
+
+RETRY_API size_t errmap_write_hello(uint8_t *packet, size_t capacity, const char *name,
+                                    size_t length, uint32_t opaque)
+{
+    size_t needed;
+    if (length > ERRMAP__NAME_MAX || (!name && length != 0))
+        return 0;
+    needed = ERRMAP__HEADER_SIZE + length + 2;
+    if (!packet || needed > capacity)
+        return needed;
+    errmap__write_request(packet, ERRMAP__OPCODE_HELLO, (uint32_t)length, ERRMAP__FEATURE_XERROR,
+                          opaque);
+    if (length != 0)
+        memcpy(packet + ERRMAP__HEADER_SIZE, name, length);
+    return needed;
+}
+
 static uint32_t errmap__read_16(const uint8_t *bytes)
 {
     return (uint32_t)bytes[0] << 8 | bytes[1];
@@ -699,51 +752,13 @@ static uint32_t errmap__read_32(const uint8_t *bytes)
     return errmap__read_16(bytes) << 16 | errmap__read_16(bytes + 2);
 }
 
-/* A request whose value is one 16-bit number behind a key of key_length bytes, which is left to
-   the caller to write. */
-static void errmap__write_request(uint8_t *packet, uint32_t opcode, uint32_t key_length,
-                                  uint32_t value, uint32_t opaque)
-{
-    memset(packet, 0, ERRMAP__HEADER);
-    packet[0] = ERRMAP__MAGIC_REQUEST;
-    packet[1] = (uint8_t)opcode;
-    errmap__write_16(packet + 2, key_length);
-    errmap__write_32(packet + 8, key_length + 2);
-    errmap__write_32(packet + 12, opaque);
-    errmap__write_16(packet + ERRMAP__HEADER + key_length, value);
-}
-
-RETRY_API size_t errmap_write_hello(uint8_t *packet, size_t capacity, const char *name,
-                                    size_t length, uint32_t opaque)
-{
-    size_t needed;
-    if (length > ERRMAP__NAME_MAX || (!name && length != 0))
-        return 0;
-    needed = ERRMAP__HEADER + length + 2;
-    if (!packet || needed > capacity)
-        return needed;
-    errmap__write_request(packet, ERRMAP__OPCODE_HELLO, (uint32_t)length, ERRMAP__FEATURE_XERROR,
-                          opaque);
-    if (length != 0)
-        memcpy(packet + ERRMAP__HEADER, name, length);
-    return needed;
-}
-
-RETRY_API size_t errmap_write_get(uint8_t *packet, size_t capacity, uint16_t version,
-                                  uint32_t opaque)
-{
-    size_t needed = ERRMAP__HEADER + 2;
-    if (packet && needed <= capacity)
-        errmap__write_request(packet, ERRMAP__OPCODE_GET_ERROR_MAP, 0, version, opaque);
-    return needed;
-}
-
-/* The value of a successful response to `opcode`, and its length; NULL for anything else. */
+/* Returns the value of a successful response to `opcode`, and sets its length; NULL for anything
+   else. */
 static const uint8_t *errmap__response_value(const uint8_t *packet, size_t length, uint32_t opcode,
                                              uint32_t *value_length)
 {
     uint32_t body, before_value;
-    if (!packet || length < ERRMAP__HEADER || packet[1] != opcode)
+    if (!packet || length < ERRMAP__HEADER_SIZE || packet[1] != opcode)
         return NULL;
     if (packet[0] == ERRMAP__MAGIC_RESPONSE)
         before_value = errmap__read_16(packet + 2) + packet[4]; /* key, extras */
@@ -754,10 +769,10 @@ static const uint8_t *errmap__response_value(const uint8_t *packet, size_t lengt
     if (errmap__read_16(packet + 6) != 0 || (packet[5] & ~ERRMAP__DATATYPE_JSON) != 0)
         return NULL;
     body = errmap__read_32(packet + 8);
-    if (body > length - ERRMAP__HEADER || before_value > body)
+    if (body > length - ERRMAP__HEADER_SIZE || before_value > body)
         return NULL;
     *value_length = body - before_value;
-    return packet + ERRMAP__HEADER + before_value;
+    return packet + ERRMAP__HEADER_SIZE + before_value;
 }
 
 RETRY_API bool errmap_read_hello(const uint8_t *packet, size_t length, bool *xerror)
@@ -773,6 +788,15 @@ RETRY_API bool errmap_read_hello(const uint8_t *packet, size_t length, bool *xer
     return true;
 }
 
+RETRY_API size_t errmap_write_get(uint8_t *packet, size_t capacity, uint16_t version,
+                                  uint32_t opaque)
+{
+    size_t needed = ERRMAP__HEADER_SIZE + 2;
+    if (packet && needed <= capacity)
+        errmap__write_request(packet, ERRMAP__OPCODE_GET_ERROR_MAP, 0, version, opaque);
+    return needed;
+}
+
 RETRY_API bool errmap_read_get(const uint8_t *packet, size_t length, const char **json,
                                size_t *json_length)
 {
@@ -786,29 +810,41 @@ RETRY_API bool errmap_read_get(const uint8_t *packet, size_t length, const char 
     return true;
 }
 
-/* ---- What the compiler can do -------------------------------------------------------------- */
+/* ---- Attributes ---------------------------------------------------------------------------- */
 
-/* Kept out of line: apart from the code that surrounds it, or as a rare way out of a common one. */
-#if defined(__GNUC__)
-#define ERRMAP__APART __attribute__((noinline))
-#define ERRMAP__RARE __attribute__((noinline, cold))
-#else
-#define ERRMAP__APART
-#define ERRMAP__RARE
-#endif
+/* A table of names is packed: each name behind its length, a 0 behind the last. Pointers take more
+   flash. ERRMAP__PLACE makes a name's members of the struct, ERRMAP__ENTRY their values. */
+#define ERRMAP__PLACE(name, text) \
+    uint8_t length_of_##name;     \
+    char text_of_##name[sizeof(text)];
+#define ERRMAP__ENTRY(name, text) sizeof(text) - 1, text,
 
-/* Unsigned arithmetic that wraps on purpose; clang's integer sanitizer stops at any other. */
-#if defined(__clang__)
-#define ERRMAP__WRAPS __attribute__((no_sanitize("integer")))
-#else
-#define ERRMAP__WRAPS
-#endif
+static const uint8_t *errmap__attribute_names(void)
+{
+    static const struct {
+        ERRMAP_ATTRIBUTES(ERRMAP__PLACE)
+        uint8_t end;
+    } names = {ERRMAP_ATTRIBUTES(ERRMAP__ENTRY) 0};
+    return (const uint8_t *)&names;
+}
 
-/* ---- Scanning eight bytes at a time -------------------------------------------------------- */
+RETRY_API const char *errmap_attribute_name(uint32_t bit)
+{
+    const uint8_t *name = errmap__attribute_names();
+    uint32_t i;
+    for (i = 0; *name != 0; i++) {
+        if (bit == (uint32_t)1 << i)
+            return (const char *)name + 1;
+        name += *name + 2;
+    }
+    return "";
+}
+
+/* ---- Runs of plain bytes ------------------------------------------------------------------- */
 
 /* Strings and indentation are read a machine word at a time where words have 64 bits and their
-   first byte is the lowest: there an instruction finds the byte that stopped it.
-   On a small core the bytes one by one are as fast, and less code. */
+   first byte is the lowest: there one instruction finds the byte at which the run ends. On a small
+   core the bytes one by one are as fast, and less code. */
 #if defined(__GNUC__) && SIZE_MAX > 0xffffffff && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
 #define ERRMAP__WORDS
 #endif
@@ -828,10 +864,10 @@ static uint64_t errmap__load(const char *bytes)
     return word;
 }
 
-/* Marks bytes that are not plain by their high bit. With bit 1 turned over, a quote is 0x20 and
-   control characters stay below it: subtraction sets the high bit in these less 0x21, and in a
-   backslash, turned to 0, less 1; at least one leaves it set in what is not ASCII. The borrow may
-   mark a byte above one that is marked, never the first. */
+/* Sets the high bit of bytes that are not plain. With bit 1 inverted, a quote is 0x20, and control
+   characters stay below it: to subtract 0x21 sets their high bit. A backslash becomes 0, and to
+   subtract 1 sets its high bit. One of the two leaves that of a byte above ASCII set. A borrow may
+   mark a plain byte, but only above one that is marked: the first mark is right. */
 ERRMAP__WRAPS static uint64_t errmap__mark_special(uint64_t word)
 {
     uint64_t quote_or_control = (word ^ ERRMAP__EACH(0x02)) - ERRMAP__EACH(0x21);
@@ -839,15 +875,15 @@ ERRMAP__WRAPS static uint64_t errmap__mark_special(uint64_t word)
     return (quote_or_control | backslash) & ERRMAP__EACH(0x80);
 }
 
-/* The first byte that is not 0 of a word that has one. */
+/* The index of the first byte that is not 0, in a word that has one. */
 static size_t errmap__first(uint64_t word)
 {
     return (unsigned)__builtin_ctzll(word) >> 3;
 }
 #endif
 
-/* Where a string's run of plain bytes from `at` ends. */
-static size_t errmap__skip_plain(const char *text, size_t at, size_t length)
+/* Where the run of plain bytes from `at` ends. */
+static size_t errmap__plain_end(const char *text, size_t at, size_t length)
 {
 #ifdef ERRMAP__WORDS
     for (; at + sizeof(uint64_t) <= length; at += sizeof(uint64_t)) {
@@ -861,8 +897,8 @@ static size_t errmap__skip_plain(const char *text, size_t at, size_t length)
     return at;
 }
 
-/* Where a run of spaces from `at` ends. */
-static size_t errmap__skip_spaces(const char *text, size_t at, size_t length)
+/* Where the run of spaces from `at` ends. */
+static size_t errmap__spaces_end(const char *text, size_t at, size_t length)
 {
 #ifdef ERRMAP__WORDS
     for (; at + sizeof(uint64_t) <= length; at += sizeof(uint64_t)) {
@@ -888,27 +924,13 @@ static bool errmap__is_space(unsigned c)
     return c == '\n' || c == ' ' || c == '\r' || c == '\t';
 }
 
-/* 0 to 15; 16 for what is no hexadecimal digit. */
+/* The digit's value; 16 if it is no hexadecimal digit. */
 static unsigned errmap__hex_digit(unsigned c)
 {
     if (errmap__is_digit(c))
         return c - '0';
     c |= 0x20;
     return c >= 'a' && c <= 'f' ? c - 'a' + 10 : 16;
-}
-
-/* The hexadecimal number of `length` characters; UINT32_MAX if one of them is no digit. */
-static uint32_t errmap__hex_number(const char *text, size_t length)
-{
-    uint32_t number = 0;
-    size_t i;
-    for (i = 0; i < length; i++) {
-        unsigned digit = errmap__hex_digit((unsigned char)text[i]);
-        if (digit > 15)
-            return UINT32_MAX;
-        number = number * 16 + digit;
-    }
-    return number;
 }
 
 /* What the letter behind a backslash stands for; 0 if it is none of the eight. */
@@ -923,76 +945,76 @@ static unsigned errmap__escaped(unsigned letter)
     return 0;
 }
 
-/* ---- JSON's syntax ------------------------------------------------------------------------- */
+/* ---- Scanning text ------------------------------------------------------------------------- */
 
-/* The gate's smaller part: white space, strings and primitives of RFC 8259. Each errmap__pass_x
-   takes its part of the grammar from `at` on and answers whether it is there; if not, `at` is the
-   first byte at fault. The end of the text reads as a NUL, which is at fault wherever it stands. */
-typedef struct errmap__cursor {
+/* Strings and primitives of RFC 8259. Each errmap__scan_x scans its part of the grammar from `at`
+   on, and returns whether it is there. If not, `at` is the first byte at fault. The end of the text
+   reads as a NUL, which is at fault wherever it stands. */
+typedef struct errmap__scan {
     const char *text;
     size_t length;
     size_t at;
-} errmap__cursor;
+} errmap__scan;
 
-static unsigned errmap__peek(const errmap__cursor *cursor)
+static unsigned errmap__peek(const errmap__scan *scan)
 {
-    return cursor->at < cursor->length ? (unsigned char)cursor->text[cursor->at] : 0;
+    return scan->at < scan->length ? (unsigned char)scan->text[scan->at] : 0;
 }
 
-static bool errmap__pass_word(errmap__cursor *cursor, const char *word)
+static bool errmap__scan_word(errmap__scan *scan, const char *word)
 {
-    for (; *word != '\0'; word++, cursor->at++) {
-        if (errmap__peek(cursor) != (unsigned char)*word)
+    for (; *word != '\0'; word++, scan->at++) {
+        if (errmap__peek(scan) != (unsigned char)*word)
             return false;
     }
     return true;
 }
 
-/* The four digits of a UTF-16 unit from `least` to `most`; at fault is the first digit with which
-   no such unit can begin. */
-static bool errmap__pass_unit(errmap__cursor *cursor, uint32_t least, uint32_t most, uint32_t *unit)
+/* The four digits of a UTF-16 unit from `least` to `most`. At fault is the first digit with which
+   no such unit can go on. */
+static bool errmap__scan_unit(errmap__scan *scan, uint32_t least, uint32_t most, uint32_t *unit)
 {
     uint32_t rest = 0xffff; /* what the digits to come can add */
     *unit = 0;
     while (rest != 0) {
-        unsigned digit = errmap__hex_digit(errmap__peek(cursor));
+        unsigned digit = errmap__hex_digit(errmap__peek(scan));
         rest /= 16;
         *unit += digit * (rest + 1);
         if (digit > 15 || *unit + rest < least || *unit > most)
             return false;
-        cursor->at++;
+        scan->at++;
     }
     return true;
 }
 
-/* A \u escape's digits; after a high surrogate the low one, which may come nowhere else. */
-static bool errmap__pass_unicode(errmap__cursor *cursor)
+/* The digits of a \u escape. A low surrogate's escape comes after a high one, and only there. */
+static bool errmap__scan_unicode(errmap__scan *scan)
 {
-    bool above = errmap__hex_digit(errmap__peek(cursor)) > 0xd;
+    bool above = errmap__hex_digit(errmap__peek(scan)) > 0xd;
     uint32_t unit;
-    if (!errmap__pass_unit(cursor, above ? 0xe000 : 0, above ? 0xffff : 0xdbff, &unit))
+    if (!errmap__scan_unit(scan, above ? 0xe000 : 0, above ? 0xffff : 0xdbff, &unit))
         return false;
     if ((unit & 0xfc00) != 0xd800)
         return true;
-    return errmap__pass_word(cursor, "\\u") && errmap__pass_unit(cursor, 0xdc00, 0xdfff, &unit);
+    return errmap__scan_word(scan, "\\u") && errmap__scan_unit(scan, 0xdc00, 0xdfff, &unit);
 }
 
-static bool errmap__pass_escape(errmap__cursor *cursor)
+static bool errmap__scan_escape(errmap__scan *scan)
 {
     unsigned letter;
-    cursor->at++;
-    letter = errmap__peek(cursor);
+    scan->at++;
+    letter = errmap__peek(scan);
     if (letter != 'u' && errmap__escaped(letter) == 0)
         return false;
-    cursor->at++;
-    return letter != 'u' || errmap__pass_unicode(cursor);
+    scan->at++;
+    return letter != 'u' || errmap__scan_unicode(scan);
 }
 
-/* A character of two to four bytes. The lead byte narrows the second's range so that neither
-   overlong forms nor surrogates nor anything above U+10FFFF pass. Source: RFC 3629. */
-static bool errmap__pass_utf8(errmap__cursor *cursor)
+/* A character of two to four bytes. The lead byte narrows the second's range: so there are no
+   overlong forms, no surrogates, and nothing above U+10FFFF. Source: RFC 3629. */
+static bool errmap__scan_utf8(errmap__scan *scan)
 {
-    unsigned lead = errmap__peek(cursor);
+    unsigned lead = errmap__peek(scan);
     unsigned least = lead == 0xe0 ? 0xa0 : lead == 0xf0 ? 0x90 : 0x80;
     unsigned most = lead == 0xed ? 0x9f : lead == 0xf4 ? 0x8f : 0xbf;
     unsigned left = lead < 0xe0 ? 1 : lead < 0xf0 ? 2 : 3;
@@ -1000,206 +1022,225 @@ static bool errmap__pass_utf8(errmap__cursor *cursor)
         return false;
     for (; left > 0; left--) {
         unsigned c;
-        cursor->at++;
-        c = errmap__peek(cursor);
+        scan->at++;
+        c = errmap__peek(scan);
         if (c < least || c > most)
             return false;
         least = 0x80;
         most = 0xbf;
     }
-    cursor->at++;
+    scan->at++;
     return true;
 }
 
-/* What is not plain in a string, but for the quote that ends it. */
-static bool errmap__pass_special(errmap__cursor *cursor)
+/* A character of a string that is not plain, other than the quote that ends it. */
+static bool errmap__scan_special(errmap__scan *scan)
 {
-    unsigned c = errmap__peek(cursor);
+    unsigned c = errmap__peek(scan);
     if (c == '\\')
-        return errmap__pass_escape(cursor);
-    return c >= 0x80 && errmap__pass_utf8(cursor);
+        return errmap__scan_escape(scan);
+    return c >= 0x80 && errmap__scan_utf8(scan);
 }
 
-static bool errmap__pass_string(errmap__cursor *cursor)
+static bool errmap__scan_string(errmap__scan *scan)
 {
-    cursor->at++;
+    scan->at++;
     for (;;) {
-        cursor->at = errmap__skip_plain(cursor->text, cursor->at, cursor->length);
-        if (errmap__peek(cursor) == '"')
+        scan->at = errmap__plain_end(scan->text, scan->at, scan->length);
+        if (errmap__peek(scan) == '"')
             break;
-        if (!errmap__pass_special(cursor))
+        if (!errmap__scan_special(scan))
             return false;
     }
-    cursor->at++;
+    scan->at++;
     return true;
 }
 
-static bool errmap__pass_digits(errmap__cursor *cursor)
+static bool errmap__scan_digits(errmap__scan *scan)
 {
-    size_t start = cursor->at;
-    while (errmap__is_digit(errmap__peek(cursor)))
-        cursor->at++;
-    return cursor->at > start;
+    size_t start = scan->at;
+    while (errmap__is_digit(errmap__peek(scan)))
+        scan->at++;
+    return scan->at > start;
 }
 
-static bool errmap__pass_number(errmap__cursor *cursor)
+static bool errmap__scan_number(errmap__scan *scan)
 {
-    if (errmap__peek(cursor) == '-')
-        cursor->at++;
-    if (errmap__peek(cursor) == '0')
-        cursor->at++;
-    else if (!errmap__pass_digits(cursor))
+    if (errmap__peek(scan) == '-')
+        scan->at++;
+    if (errmap__peek(scan) == '0')
+        scan->at++;
+    else if (!errmap__scan_digits(scan))
         return false;
-    if (errmap__peek(cursor) == '.') {
-        cursor->at++;
-        if (!errmap__pass_digits(cursor))
+    if (errmap__peek(scan) == '.') {
+        scan->at++;
+        if (!errmap__scan_digits(scan))
             return false;
     }
-    if ((errmap__peek(cursor) | 0x20) != 'e')
+    if ((errmap__peek(scan) | 0x20) != 'e')
         return true;
-    cursor->at++;
-    if (errmap__peek(cursor) == '+' || errmap__peek(cursor) == '-')
-        cursor->at++;
-    return errmap__pass_digits(cursor);
+    scan->at++;
+    if (errmap__peek(scan) == '+' || errmap__peek(scan) == '-')
+        scan->at++;
+    return errmap__scan_digits(scan);
 }
 
-static bool errmap__pass_primitive(errmap__cursor *cursor, unsigned first)
+static bool errmap__scan_primitive(errmap__scan *scan, unsigned first)
 {
     if (first == 't')
-        return errmap__pass_word(cursor, "true");
+        return errmap__scan_word(scan, "true");
     if (first == 'f')
-        return errmap__pass_word(cursor, "false");
+        return errmap__scan_word(scan, "false");
     if (first == 'n')
-        return errmap__pass_word(cursor, "null");
-    return errmap__pass_number(cursor);
+        return errmap__scan_word(scan, "null");
+    return errmap__scan_number(scan);
 }
 
-/* ---- The gate before jsmn ------------------------------------------------------------------ */
+/* ---- Reading JSON -------------------------------------------------------------------------- */
 
-/* The gate passes JSON and nothing else, nested no deeper than ERRMAP_MAX_DEPTH. */
-typedef struct errmap__gate {
-    errmap__cursor cursor;
+/* Reads JSON token by token, and accepts nothing else. It nests no deeper than ERRMAP_MAX_DEPTH. */
+typedef struct errmap__reader {
+    errmap__scan scan;
     size_t key, key_length;                /* the last key: its opening quote, bytes behind that */
-    uint32_t tokens;                       /* passed so far, counted as jsmn counts */
+    uint32_t token_count;                  /* read so far, counted as jsmn counts */
     unsigned depth;                        /* containers open */
     bool too_deep;                         /* the fault is one bracket too many */
     uint8_t closing[ERRMAP_MAX_DEPTH + 1]; /* the bracket that ends the container, by depth */
-    errmap__jsmn jsmn;                     /* reads an entry behind the gate */
-    errmap__token *window;                 /* its tokens; NULL: there is no entry to read */
-} errmap__gate;
+    errmap__jsmn jsmn;                     /* reads an entry behind the reader */
+    errmap__token *window;                 /* jsmn's tokens; NULL: there is no entry to read */
+} errmap__reader;
 
 /* Lets jsmn read on to `end`. Returns the number of its tokens, if no container is open there.
-   Compilers find better code for its loops out of line, with its state in a variable. */
-ERRMAP__APART static int errmap__tokenise(errmap__gate *gate, size_t end)
+   Compilers make better code of jsmn's loops out of line, with its state in a local variable. */
+ERRMAP__APART static int errmap__reader_tokenise(errmap__reader *reader, size_t end)
 {
-    errmap__jsmn jsmn = gate->jsmn;
+    errmap__jsmn jsmn = reader->jsmn;
     int count;
-    if (!gate->window)
+    if (!reader->window)
         return 0;
-    count = errmap__jsmn_parse(&jsmn, gate->cursor.text, end, gate->window, ERRMAP_TOKENS);
-    gate->jsmn = jsmn;
+    count = errmap__jsmn_parse(&jsmn, reader->scan.text, end, reader->window, ERRMAP_TOKENS);
+    reader->jsmn = jsmn;
     return count;
 }
 
-/* jsmn takes longer to read five bytes of white space than to be told to go on behind them. */
-ERRMAP__APART static unsigned errmap__skip_space(errmap__gate *gate)
+/* Skips white space; jsmn reads up to it, and goes on behind it if that is faster: for fewer than
+   five bytes it is not. */
+ERRMAP__APART static unsigned errmap__reader_skip_space(errmap__reader *reader)
 {
-    errmap__cursor *cursor = &gate->cursor;
-    size_t start = cursor->at;
-    unsigned c = errmap__peek(cursor);
+    errmap__scan *scan = &reader->scan;
+    size_t start = scan->at;
+    unsigned c = errmap__peek(scan);
     while (errmap__is_space(c)) {
-        cursor->at = errmap__skip_spaces(cursor->text, cursor->at + 1, cursor->length);
-        c = errmap__peek(cursor);
+        scan->at = errmap__spaces_end(scan->text, scan->at + 1, scan->length);
+        c = errmap__peek(scan);
     }
-    if (cursor->at - start >= 5) {
-        errmap__tokenise(gate, start);
-        gate->jsmn.pos = (unsigned)cursor->at;
+    if (scan->at - start >= 5) {
+        errmap__reader_tokenise(reader, start);
+        reader->jsmn.pos = (unsigned)scan->at;
     }
     return c;
 }
 
-/* Returns the byte behind the white space. */
-static unsigned errmap__pass_space(errmap__gate *gate)
+/* Skips white space, and returns the byte behind it. */
+static unsigned errmap__reader_space(errmap__reader *reader)
 {
-    unsigned c = errmap__peek(&gate->cursor);
-    return c > ' ' ? c : errmap__skip_space(gate);
+    unsigned c = errmap__peek(&reader->scan);
+    return c > ' ' ? c : errmap__reader_skip_space(reader);
 }
 
-/* Where a step leads: nowhere, to before a key, to before a value, to behind one. */
-enum { ERRMAP__FAULT, ERRMAP__KEY, ERRMAP__VALUE, ERRMAP__ENDED };
+/* Where a step leads: nowhere, to a key, to a value, behind a value. */
+enum { ERRMAP__STEP_FAULT, ERRMAP__STEP_KEY, ERRMAP__STEP_VALUE, ERRMAP__STEP_ENDED };
 
-/* What comes next in the container. */
-static int errmap__next(const errmap__gate *gate)
+/* What comes next in the container that is open. */
+static int errmap__reader_next(const errmap__reader *reader)
 {
-    return gate->closing[gate->depth] == '}' ? ERRMAP__KEY : ERRMAP__VALUE;
+    return reader->closing[reader->depth] == '}' ? ERRMAP__STEP_KEY : ERRMAP__STEP_VALUE;
 }
 
-static int errmap__pass_close(errmap__gate *gate)
+static int errmap__reader_close(errmap__reader *reader)
 {
-    gate->depth--;
-    gate->cursor.at++;
-    return ERRMAP__ENDED;
+    reader->depth--;
+    reader->scan.at++;
+    return ERRMAP__STEP_ENDED;
 }
 
-/* From a bracket to what comes first in the container, or behind the container if it is empty. */
-static int errmap__pass_open(errmap__gate *gate, unsigned bracket)
+/* From a bracket to what comes first in its container; behind the container if that is empty. */
+static int errmap__reader_open(errmap__reader *reader, unsigned bracket)
 {
     unsigned closing = bracket == '{' ? '}' : ']';
-    if (gate->depth == ERRMAP_MAX_DEPTH) {
-        gate->too_deep = true;
-        return ERRMAP__FAULT;
+    if (reader->depth == ERRMAP_MAX_DEPTH) {
+        reader->too_deep = true;
+        return ERRMAP__STEP_FAULT;
     }
-    gate->depth++;
-    gate->closing[gate->depth] = (uint8_t)closing;
-    gate->cursor.at++;
-    return errmap__pass_space(gate) == closing ? errmap__pass_close(gate) : errmap__next(gate);
+    reader->depth++;
+    reader->closing[reader->depth] = (uint8_t)closing;
+    reader->scan.at++;
+    return errmap__reader_space(reader) == closing ? errmap__reader_close(reader)
+                                                   : errmap__reader_next(reader);
 }
 
-/* From behind a key to before its value. */
-static int errmap__pass_colon(errmap__gate *gate, size_t key)
+/* From behind a key to its value. */
+static int errmap__reader_colon(errmap__reader *reader, size_t key)
 {
-    gate->key = key;
-    gate->key_length = gate->cursor.at - key - 2;
-    if (errmap__pass_space(gate) != ':')
-        return ERRMAP__FAULT;
-    gate->cursor.at++;
-    return ERRMAP__VALUE;
+    reader->key = key;
+    reader->key_length = reader->scan.at - key - 2;
+    if (errmap__reader_space(reader) != ':')
+        return ERRMAP__STEP_FAULT;
+    reader->scan.at++;
+    return ERRMAP__STEP_VALUE;
 }
 
-/* A key, a string or a primitive whole, of a container the bracket; `first` is where it begins. */
-static int errmap__pass_token(errmap__gate *gate, int step, unsigned first)
+/* Reads a key, a string or a primitive as a whole, of a container the bracket. `first` is its first
+   byte. */
+static int errmap__reader_token(errmap__reader *reader, int step, unsigned first)
 {
-    size_t start = gate->cursor.at;
-    gate->tokens++;
+    size_t start = reader->scan.at;
+    reader->token_count++;
     if (first == '"') {
-        if (!errmap__pass_string(&gate->cursor))
-            return ERRMAP__FAULT;
-        return step == ERRMAP__KEY ? errmap__pass_colon(gate, start) : ERRMAP__ENDED;
+        if (!errmap__scan_string(&reader->scan))
+            return ERRMAP__STEP_FAULT;
+        return step == ERRMAP__STEP_KEY ? errmap__reader_colon(reader, start) : ERRMAP__STEP_ENDED;
     }
-    if (step == ERRMAP__KEY)
-        return ERRMAP__FAULT;
+    if (step == ERRMAP__STEP_KEY)
+        return ERRMAP__STEP_FAULT;
     if (first == '{' || first == '[')
-        return errmap__pass_open(gate, first);
-    if (!errmap__pass_primitive(&gate->cursor, first))
-        return ERRMAP__FAULT;
-    return ERRMAP__ENDED;
+        return errmap__reader_open(reader, first);
+    if (!errmap__scan_primitive(&reader->scan, first))
+        return ERRMAP__STEP_FAULT;
+    return ERRMAP__STEP_ENDED;
 }
 
-/* From behind a value to what comes next in the container, or behind the container. */
-static int errmap__pass_on(errmap__gate *gate)
+/* From behind a value to what comes next in its container; behind the container if that ends. */
+static int errmap__reader_go_on(errmap__reader *reader)
 {
-    unsigned c = errmap__pass_space(gate);
-    if (c == gate->closing[gate->depth])
-        return errmap__pass_close(gate);
+    unsigned c = errmap__reader_space(reader);
+    if (c == reader->closing[reader->depth])
+        return errmap__reader_close(reader);
     if (c != ',')
-        return ERRMAP__FAULT;
-    gate->cursor.at++;
-    return errmap__next(gate);
+        return ERRMAP__STEP_FAULT;
+    reader->scan.at++;
+    return errmap__reader_next(reader);
 }
 
-/* ---- Texts --------------------------------------------------------------------------------- */
+/* ---- Unescaping ---------------------------------------------------------------------------- */
 
-/* Puts a code point's UTF-8 into `bytes` and returns its length. */
+/* The number of 1 to 4 hexadecimal digits; UINT32_MAX for anything else. */
+static uint32_t errmap__hex_number(const char *text, size_t length)
+{
+    uint32_t number = 0;
+    size_t i;
+    if (length == 0 || length > 4)
+        return UINT32_MAX;
+    for (i = 0; i < length; i++) {
+        unsigned digit = errmap__hex_digit((unsigned char)text[i]);
+        if (digit > 15)
+            return UINT32_MAX;
+        number = number * 16 + digit;
+    }
+    return number;
+}
+
+/* Writes a code point as UTF-8, and returns its length. */
 static unsigned errmap__encode(uint32_t point, char bytes[4])
 {
     unsigned count = point < 0x80 ? 1 : point < 0x800 ? 2 : point < 0x10000 ? 3 : 4;
@@ -1213,8 +1254,8 @@ static unsigned errmap__encode(uint32_t point, char bytes[4])
     return count;
 }
 
-/* Puts a character of `size` raw bytes into utf8 and returns its length there. Behind a backslash
-   2 bytes are an escape, 6 a \u escape, 12 a pair of them; anything else stands for itself. */
+/* Writes a character of `size` raw bytes as UTF-8, and returns its length. With a backslash first,
+   2 bytes are an escape, 6 a \u escape, 12 a pair of them. Anything else stands for itself. */
 static unsigned errmap__decode(const char *raw, size_t size, char utf8[4])
 {
     uint32_t point;
@@ -1232,19 +1273,19 @@ static unsigned errmap__decode(const char *raw, size_t size, char utf8[4])
     return errmap__encode(point, utf8);
 }
 
-/* As errmap_copy_text. What is no character, in a text that is not from the parser, is taken byte
-   by byte. */
+/* As errmap_copy_text. A map made by hand may have a text that the parser would refuse: what is no
+   character there is copied byte by byte. */
 static size_t errmap__unescape(const char *raw, size_t length, char *buffer, size_t capacity)
 {
-    errmap__cursor cursor = {raw, length, 0};
+    errmap__scan scan = {raw, length, 0};
     size_t needed = 0, written = 0;
-    while (cursor.at < length) {
-        size_t start = cursor.at;
+    while (scan.at < length) {
+        size_t start = scan.at;
         unsigned count;
         char utf8[4];
-        if (!errmap__pass_special(&cursor))
-            cursor.at = start + 1;
-        count = errmap__decode(raw + start, cursor.at - start, utf8);
+        if (!errmap__scan_special(&scan))
+            scan.at = start + 1;
+        count = errmap__decode(raw + start, scan.at - start, utf8);
         if (needed + count < capacity) {
             memcpy(buffer + needed, utf8, count);
             written = needed + count;
@@ -1254,18 +1295,6 @@ static size_t errmap__unescape(const char *raw, size_t length, char *buffer, siz
     if (capacity != 0)
         buffer[written] = '\0';
     return needed;
-}
-
-RETRY_API size_t errmap_copy_text(const errmap *map, errmap_text text, char *buffer,
-                                  size_t capacity)
-{
-    if (!buffer)
-        capacity = 0;
-    if (!map || !map->json || text.offset > map->length || text.length > map->length - text.offset)
-        text.offset = text.length = 0;
-    if (text.length == 0)
-        return errmap__unescape("", 0, buffer, capacity);
-    return errmap__unescape(map->json + text.offset, (size_t)text.length, buffer, capacity);
 }
 
 /* ---- Names --------------------------------------------------------------------------------- */
@@ -1303,7 +1332,7 @@ static bool errmap__equal(const char *a, const char *b, size_t length)
 }
 
 /* Unescapes what may turn out to be a name, and returns its length; 0 if there is nothing to
-   unescape. What is too long is cut, and no name for its length. */
+   unescape. A name that is too long for `name` is cut, but its length fits no name of a table. */
 static size_t errmap__unescape_name(const char *raw, size_t length, char name[ERRMAP__NAME_SIZE])
 {
     size_t i = 0;
@@ -1312,15 +1341,7 @@ static size_t errmap__unescape_name(const char *raw, size_t length, char name[ER
     return i == length ? 0 : errmap__unescape(raw, length, name, ERRMAP__NAME_SIZE);
 }
 
-/* A table of names is packed: each name behind its length, a 0 behind the last. Pointers to them
-   would take more room than the names. ERRMAP__PLACE and ERRMAP__ENTRY make the struct's members
-   and their values. */
-#define ERRMAP__PLACE(name, text) \
-    uint8_t length_of_##name;     \
-    char text_of_##name[sizeof(text)];
-#define ERRMAP__ENTRY(name, text) sizeof(text) - 1, text,
-
-/* The index of a name; behind the last if it is none of them. */
+/* The index of the name in the table; the number of names if it has no such name. */
 static uint32_t errmap__search(const uint8_t *names, const char *text, size_t length)
 {
     uint32_t i;
@@ -1341,121 +1362,54 @@ ERRMAP__RARE static uint32_t errmap__search_unescaped(const uint8_t *names, cons
     return errmap__search(names, name, length); /* no name has a length of 0 */
 }
 
-/* The index of the name that a raw text spells; count if it spells none. Backslashes are rare, so
-   they are looked for only in what matches nothing as it stands. */
+/* As errmap__search, for a raw text. Backslashes are rare, so they are looked for only in what
+   matches nothing as it stands. */
 static uint32_t errmap__lookup(const uint8_t *names, uint32_t count, const char *raw, size_t length)
 {
     uint32_t index = errmap__search(names, raw, length);
     return index < count ? index : errmap__search_unescaped(names, raw, length);
 }
 
-/* The code that a raw key spells in 1 to 4 hexadecimal digits; UINT32_MAX if it spells none. */
-static uint32_t errmap__code(const char *raw, size_t length)
-{
-    char name[ERRMAP__NAME_SIZE];
-    uint32_t code = length <= 4 ? errmap__hex_number(raw, length) : UINT32_MAX;
-    if (code == UINT32_MAX) {
-        length = errmap__unescape_name(raw, length, name);
-        code = length <= 4 ? errmap__hex_number(name, length) : UINT32_MAX;
-    }
-    return length == 0 ? UINT32_MAX : code;
-}
-
-static const uint8_t *errmap__attribute_names(void)
-{
-    static const struct {
-        ERRMAP_ATTRIBUTES(ERRMAP__PLACE)
-        uint8_t end;
-    } names = {ERRMAP_ATTRIBUTES(ERRMAP__ENTRY) 0};
-    return (const uint8_t *)&names;
-}
-
-RETRY_API const char *errmap_attribute_name(uint32_t bit)
-{
-    const uint8_t *name = errmap__attribute_names();
-    uint32_t i;
-    for (i = 0; *name != 0; i++) {
-        if (bit == (uint32_t)1 << i)
-            return (const char *)name + 1;
-        name += *name + 2;
-    }
-    return "";
-}
-
-RETRY_API const char *errmap_status_text(errmap_status status)
-{
-    static const char texts[][32] = {
-#define ERRMAP__X(name, text) text,
-        ERRMAP_STATUSES(ERRMAP__X)
-#undef ERRMAP__X
-    };
-    return status < ERRMAP_STATUS_COUNT ? texts[status] : "invalid status";
-}
-
 /* ---- The parser ---------------------------------------------------------------------------- */
 
-/* One pass over the text: the gate leads, and what it has passed is read at once. A fault of the
-   schema is kept, and the gate goes on, for the text may still turn out to be no JSON. */
+/* Parses in one pass: the reader leads, and what it has read is parsed at once. After a fault of
+   the schema the reader goes on, for the text may still turn out to be no JSON. */
 typedef struct errmap__parser {
-    errmap__gate gate;
+    errmap__reader reader;
     errmap_status status;       /* the first fault */
     size_t offset;              /* its place */
     size_t start;               /* where the member or entry under way begins, behind its key */
     uint32_t member;            /* of the map: the one under way */
-    uint32_t members;           /* those that have been seen, by bit */
+    uint32_t seen_members;      /* those that have been seen, by bit */
     uint32_t version, revision; /* their values */
     errmap_entry *entries;
     uint32_t capacity;
     uint32_t count;        /* entries seen, those beyond capacity too */
     errmap_entry *entry;   /* the one under way */
-    uint32_t fields;       /* of it, that have been seen, by bit */
-    bool odd;              /* of it: its specification makes no sense */
+    uint32_t seen_fields;  /* of it, that have been seen, by bit */
+    bool bad_spec;         /* of it: its specification makes no sense */
     errmap__token *tokens; /* of it, once jsmn has read it */
     errmap_entry spare;    /* for entries beyond capacity */
 } errmap__parser;
 
 static const char *errmap__text_at(const errmap__parser *parser, size_t offset)
 {
-    return parser->gate.cursor.text + offset;
+    return parser->reader.scan.text + offset;
 }
 
-/* Keeps the first fault, behind which there is nothing to read. */
+/* Keeps the first fault. Behind it no entry is parsed. */
 ERRMAP__RARE static void errmap__refuse(errmap__parser *parser, errmap_status status, size_t offset)
 {
     if (parser->status != ERRMAP_OK)
         return;
     parser->status = status;
     parser->offset = offset;
-    parser->gate.window = NULL;
+    parser->reader.window = NULL;
 }
 
-enum { ERRMAP__NO_NUMBER, ERRMAP__TOO_LARGE, ERRMAP__NUMBER };
+/* ---- An entry ------------------------------------------------------------------------------ */
 
-/* A whole number; what is too large becomes UINT32_MAX. Nothing but digits will do, and the gate
-   has seen to it that no zero comes before others. */
-static int errmap__whole_number(const char *text, size_t length, uint32_t *number)
-{
-    uint32_t most = 429496729; /* UINT32_MAX / 10; the rest is 5 */
-    int result = ERRMAP__NUMBER;
-    size_t i;
-    *number = 0;
-    for (i = 0; i < length; i++) {
-        unsigned c = (unsigned char)text[i];
-        if (!errmap__is_digit(c))
-            return ERRMAP__NO_NUMBER;
-        if (*number < most || (*number == most && c <= '5')) {
-            *number = *number * 10 + (c - '0');
-        } else {
-            *number = UINT32_MAX;
-            result = ERRMAP__TOO_LARGE;
-        }
-    }
-    return result;
-}
-
-/* ---- One entry ----------------------------------------------------------------------------- */
-
-/* X(name, text, type): what is read of an entry; from STRATEGY on, what is read of its "retry". */
+/* What is read of an entry: X(name, text, type). From STRATEGY on it may stand in "retry", too. */
 #define ERRMAP__FIELDS(X)              \
     X(NAME, "name", STRING)            \
     X(DESC, "desc", STRING)            \
@@ -1468,7 +1422,7 @@ static int errmap__whole_number(const char *text, size_t length, uint32_t *numbe
     X(MAX_DURATION, "max-duration", PRIMITIVE)
 
 enum {
-#define ERRMAP__X(name, text, type) ERRMAP__##name,
+#define ERRMAP__X(name, text, type) ERRMAP__FIELD_##name,
     ERRMAP__FIELDS(ERRMAP__X) ERRMAP__FIELD_COUNT
 #undef ERRMAP__X
 };
@@ -1483,7 +1437,7 @@ static size_t errmap__token_length(const errmap__token *token)
     return (size_t)(token->end - token->start);
 }
 
-/* A token that does not belong; jsmn's strings begin behind the quote. */
+/* Refuses a token at its first byte; jsmn's strings begin behind the quote. */
 static void errmap__refuse_token(errmap__parser *parser, const errmap__token *token)
 {
     size_t quote = token->type == ERRMAP__JSMN_STRING ? 1 : 0;
@@ -1493,18 +1447,7 @@ static void errmap__refuse_token(errmap__parser *parser, const errmap__token *to
 /* Behind the entry's last token. */
 static const errmap__token *errmap__tokens_end(const errmap__parser *parser)
 {
-    return parser->tokens + parser->gate.tokens;
-}
-
-/* The token behind a value and everything in it. */
-static const errmap__token *errmap__skip_token(const errmap__parser *parser,
-                                               const errmap__token *value)
-{
-    int end = value->end;
-    do {
-        value++;
-    } while (value < errmap__tokens_end(parser) && value->start < end);
-    return value;
+    return parser->tokens + parser->reader.token_count;
 }
 
 static uint32_t errmap__lookup_token(const errmap__parser *parser, const errmap__token *token,
@@ -1547,12 +1490,36 @@ static uint8_t errmap__read_strategy(const errmap__parser *parser, const errmap_
     return (uint8_t)(index + 1); /* unknown ones are behind the last, which is no specification */
 }
 
+enum { ERRMAP__NO_NUMBER, ERRMAP__TOO_LARGE, ERRMAP__NUMBER };
+
+/* Parses a whole number, which has only digits. One that is too large becomes UINT32_MAX. No zero
+   comes before other digits: the reader does not accept that. */
+static int errmap__whole_number(const char *text, size_t length, uint32_t *number)
+{
+    uint32_t most = 429496729; /* UINT32_MAX / 10; the rest is 5 */
+    int result = ERRMAP__NUMBER;
+    size_t i;
+    *number = 0;
+    for (i = 0; i < length; i++) {
+        unsigned c = (unsigned char)text[i];
+        if (!errmap__is_digit(c))
+            return ERRMAP__NO_NUMBER;
+        if (*number < most || (*number == most && c <= '5')) {
+            *number = *number * 10 + (c - '0');
+        } else {
+            *number = UINT32_MAX;
+            result = ERRMAP__TOO_LARGE;
+        }
+    }
+    return result;
+}
+
 static retry_ms errmap__read_time(errmap__parser *parser, const errmap__token *value)
 {
     retry_ms time;
     if (errmap__whole_number(errmap__token_text(parser, value), errmap__token_length(value),
                              &time) == ERRMAP__NO_NUMBER)
-        parser->odd = true;
+        parser->bad_spec = true;
     return time;
 }
 
@@ -1560,28 +1527,28 @@ static void errmap__read_field(errmap__parser *parser, uint32_t field, const err
 {
     errmap_entry *entry = parser->entry;
     switch (field) {
-    case ERRMAP__NAME:
+    case ERRMAP__FIELD_NAME:
         entry->name = errmap__read_text(value);
         break;
-    case ERRMAP__DESC:
+    case ERRMAP__FIELD_DESC:
         entry->desc = errmap__read_text(value);
         break;
-    case ERRMAP__ATTRS:
+    case ERRMAP__FIELD_ATTRS:
         errmap__read_attributes(parser, value);
         break;
-    case ERRMAP__STRATEGY:
+    case ERRMAP__FIELD_STRATEGY:
         entry->strategy = errmap__read_strategy(parser, value);
         break;
-    case ERRMAP__AFTER:
+    case ERRMAP__FIELD_AFTER:
         entry->after = errmap__read_time(parser, value);
         break;
-    case ERRMAP__INTERVAL:
+    case ERRMAP__FIELD_INTERVAL:
         entry->interval = errmap__read_time(parser, value);
         break;
-    case ERRMAP__CEIL:
+    case ERRMAP__FIELD_CEIL:
         entry->ceil = errmap__read_time(parser, value);
         break;
-    case ERRMAP__MAX_DURATION:
+    case ERRMAP__FIELD_MAX_DURATION:
         entry->max_duration = errmap__read_time(parser, value);
         break;
     default:
@@ -1604,8 +1571,8 @@ static uint32_t errmap__lookup_field(const errmap__parser *parser, const errmap_
     return errmap__lookup_token(parser, key, (const uint8_t *)&names, ERRMAP__FIELD_COUNT);
 }
 
-/* Which field a key and its value are, if they are one that is read; refused if it is read already,
-   or of another type. Of a specification another type only makes no sense. */
+/* Which field a key and its value are; FIELD_COUNT if there is nothing to read. A field that comes
+   twice or has another type is refused. In a specification another type only makes no sense. */
 static uint32_t errmap__recognise(errmap__parser *parser, const errmap__token *key, int retry_end)
 {
     static const uint8_t types[] = {
@@ -1615,16 +1582,16 @@ static uint32_t errmap__recognise(errmap__parser *parser, const errmap__token *k
     };
     uint32_t field = errmap__lookup_field(parser, key);
     uint32_t bit = (uint32_t)1 << field;
-    if (field == ERRMAP__FIELD_COUNT || (key->start < retry_end && field < ERRMAP__STRATEGY))
+    if (field == ERRMAP__FIELD_COUNT || (key->start < retry_end && field < ERRMAP__FIELD_STRATEGY))
         return ERRMAP__FIELD_COUNT;
-    if ((parser->fields & bit) != 0)
+    if ((parser->seen_fields & bit) != 0)
         errmap__refuse_token(parser, key);
-    parser->fields |= bit;
+    parser->seen_fields |= bit;
     if (key[1].type == types[field])
         return field;
-    if (field < ERRMAP__RETRY)
+    if (field < ERRMAP__FIELD_RETRY)
         errmap__refuse_token(parser, &key[1]);
-    parser->odd = true;
+    parser->bad_spec = true;
     return ERRMAP__FIELD_COUNT;
 }
 
@@ -1635,18 +1602,29 @@ static bool errmap__has_specification(const errmap_entry *entry)
            entry->interval != 0;
 }
 
-/* Reads the members of the entry and, in passing, those of its "retry", as if they were its own. */
-static void errmap__read_fields(errmap__parser *parser)
+/* The token behind a value and everything in it. */
+static const errmap__token *errmap__skip_token(const errmap__parser *parser,
+                                               const errmap__token *value)
+{
+    int end = value->end;
+    do {
+        value++;
+    } while (value < errmap__tokens_end(parser) && value->start < end);
+    return value;
+}
+
+/* Reads the members of an entry, and those of its "retry" as if they were the entry's own. */
+static void errmap__read_entry(errmap__parser *parser)
 {
     errmap_entry *entry = parser->entry;
     const errmap__token *key = parser->tokens + 1;
     int retry_end = 0;
-    parser->fields = 0;
-    parser->odd = false;
+    parser->seen_fields = 0;
+    parser->bad_spec = false;
     while (key + 1 < errmap__tokens_end(parser) && parser->status == ERRMAP_OK) {
-        const errmap__token *const value = key + 1;
+        const errmap__token *value = key + 1;
         uint32_t field = errmap__recognise(parser, key, retry_end);
-        if (field == ERRMAP__RETRY) {
+        if (field == ERRMAP__FIELD_RETRY) {
             retry_end = value->end;
             key = value + 1;
         } else {
@@ -1654,51 +1632,62 @@ static void errmap__read_fields(errmap__parser *parser)
             key = errmap__skip_token(parser, value);
         }
     }
-    if (parser->odd || !errmap__has_specification(entry)) {
+    if (parser->bad_spec || !errmap__has_specification(entry)) {
         entry->strategy = ERRMAP_SPEC_NONE;
         entry->after = entry->interval = entry->ceil = entry->max_duration = 0;
     }
 }
 
-/* An entry, from behind its key. */
+/* The code that a raw key spells in 1 to 4 hexadecimal digits; UINT32_MAX if it spells none. */
+static uint32_t errmap__read_code(const char *raw, size_t length)
+{
+    char name[ERRMAP__NAME_SIZE];
+    uint32_t code = errmap__hex_number(raw, length);
+    if (code != UINT32_MAX)
+        return code;
+    length = errmap__unescape_name(raw, length, name);
+    return errmap__hex_number(name, length);
+}
+
+/* Begins an entry, behind its key. */
 static void errmap__begin_entry(errmap__parser *parser)
 {
-    errmap__gate *gate = &parser->gate;
-    uint32_t code = errmap__code(errmap__text_at(parser, gate->key + 1), gate->key_length);
+    errmap__reader *reader = &parser->reader;
+    uint32_t code = errmap__read_code(errmap__text_at(parser, reader->key + 1), reader->key_length);
     errmap_entry *entry =
         parser->count < parser->capacity ? &parser->entries[parser->count] : &parser->spare;
     memset(entry, 0, sizeof *entry);
     entry->code = (uint16_t)(code & 0xffff);
-    entry->key = (uint32_t)gate->key;
+    entry->key = (uint32_t)reader->key;
     parser->entry = entry;
     parser->count++;
-    parser->start = gate->cursor.at;
-    gate->tokens = 0;
-    gate->window = parser->tokens;
-    errmap__jsmn_init(&gate->jsmn);
-    gate->jsmn.pos = (unsigned)gate->cursor.at;
+    parser->start = reader->scan.at;
+    reader->token_count = 0;
+    reader->window = parser->tokens;
+    errmap__jsmn_init(&reader->jsmn);
+    reader->jsmn.pos = (unsigned)reader->scan.at;
     if (code == UINT32_MAX)
-        errmap__refuse(parser, ERRMAP_E_SCHEMA, gate->key);
+        errmap__refuse(parser, ERRMAP_E_SCHEMA, reader->key);
 }
 
-/* An entry that the gate has passed. Were jsmn to see other tokens in it than the gate, neither
-   could be trusted. */
+/* Ends an entry that the reader has accepted. If jsmn sees other tokens in it than the reader,
+   neither can be trusted. */
 static void errmap__end_entry(errmap__parser *parser)
 {
-    errmap__gate *gate = &parser->gate;
-    int count = errmap__tokenise(gate, gate->cursor.at);
-    gate->window = NULL;
-    if (gate->tokens > ERRMAP_TOKENS)
+    errmap__reader *reader = &parser->reader;
+    int count = errmap__reader_tokenise(reader, reader->scan.at);
+    reader->window = NULL;
+    if (reader->token_count > ERRMAP_TOKENS)
         errmap__refuse(parser, ERRMAP_E_TOKENS, parser->start);
-    else if (count != (int)gate->tokens)
+    else if (count != (int)reader->token_count)
         errmap__refuse(parser, ERRMAP_E_CORRUPT, parser->start);
     else
-        errmap__read_fields(parser);
+        errmap__read_entry(parser);
 }
 
-/* ---- The map ------------------------------------------------------------------------------- */
+/* ---- The map's members --------------------------------------------------------------------- */
 
-/* X(name, text): what is read of the map itself. */
+/* What is read of the map itself: X(name, text). */
 #define ERRMAP__MEMBERS(X)  \
     X(VERSION, "version")   \
     X(REVISION, "revision") \
@@ -1710,31 +1699,31 @@ enum {
 #undef ERRMAP__X
 };
 
-/* A member of the map, from behind its key. */
+/* Begins a member of the map, behind its key. */
 static void errmap__begin_member(errmap__parser *parser)
 {
     static const struct {
         ERRMAP__MEMBERS(ERRMAP__PLACE)
         uint8_t end;
     } names = {ERRMAP__MEMBERS(ERRMAP__ENTRY) 0};
-    const errmap__gate *const gate = &parser->gate;
+    const errmap__reader *reader = &parser->reader;
     uint32_t bit;
-    parser->start = gate->cursor.at;
+    parser->start = reader->scan.at;
     parser->member = errmap__lookup((const uint8_t *)&names, ERRMAP__MEMBER_COUNT,
-                                    errmap__text_at(parser, gate->key + 1), gate->key_length);
+                                    errmap__text_at(parser, reader->key + 1), reader->key_length);
     if (parser->member == ERRMAP__MEMBER_COUNT)
         return;
     bit = (uint32_t)1 << parser->member;
-    if ((parser->members & bit) != 0)
-        errmap__refuse(parser, ERRMAP_E_SCHEMA, gate->key);
-    parser->members |= bit;
+    if ((parser->seen_members & bit) != 0)
+        errmap__refuse(parser, ERRMAP_E_SCHEMA, reader->key);
+    parser->seen_members |= bit;
 }
 
-/* A version or a revision is 0 to UINT32_MAX. */
+/* Ends a member of the map. A version or a revision is 0 to UINT32_MAX. */
 static void errmap__end_member(errmap__parser *parser)
 {
-    const char *const text = errmap__text_at(parser, parser->start);
-    size_t length = parser->gate.cursor.at - parser->start;
+    const char *text = errmap__text_at(parser, parser->start);
+    size_t length = parser->reader.scan.at - parser->start;
     uint32_t *number = &parser->version;
     if (parser->member == ERRMAP__MEMBER_REVISION)
         number = &parser->revision;
@@ -1744,10 +1733,10 @@ static void errmap__end_member(errmap__parser *parser)
         errmap__refuse(parser, ERRMAP_E_SCHEMA, parser->start);
 }
 
-/* Before a value; what is read are the map, its members and what is in its "errors". */
+/* Called before each value. The map, its members and the entries in "errors" are parsed. */
 static void errmap__begin_value(errmap__parser *parser, unsigned first)
 {
-    unsigned depth = parser->gate.depth;
+    unsigned depth = parser->reader.depth;
     if (depth > 2 || parser->status != ERRMAP_OK)
         return;
     if (depth == 1)
@@ -1757,55 +1746,55 @@ static void errmap__begin_value(errmap__parser *parser, unsigned first)
     if (depth == 2)
         errmap__begin_entry(parser);
     if (first != '{') /* the map, "errors" and entries are objects */
-        errmap__refuse(parser, ERRMAP_E_SCHEMA, parser->gate.cursor.at);
+        errmap__refuse(parser, ERRMAP_E_SCHEMA, parser->reader.scan.at);
 }
 
-/* Behind a value. */
+/* Called behind each value. */
 static void errmap__end_value(errmap__parser *parser)
 {
-    unsigned depth = parser->gate.depth;
+    unsigned depth = parser->reader.depth;
     if (depth > 2 || parser->status != ERRMAP_OK)
         return;
-    if (depth == 0 && parser->members != (1u << ERRMAP__MEMBER_COUNT) - 1)
-        errmap__refuse(parser, ERRMAP_E_SCHEMA, parser->gate.cursor.at - 1);
+    if (depth == 0 && parser->seen_members != (1u << ERRMAP__MEMBER_COUNT) - 1)
+        errmap__refuse(parser, ERRMAP_E_SCHEMA, parser->reader.scan.at - 1);
     if (depth == 1)
         errmap__end_member(parser);
     if (depth == 2 && parser->member == ERRMAP__MEMBER_ERRORS)
         errmap__end_entry(parser);
 }
 
-/* The map, with everything in it. */
-static bool errmap__pass_map(errmap__parser *parser)
+/* Parses the map, with everything in it. Returns whether it is JSON. */
+static bool errmap__parse_map(errmap__parser *parser)
 {
-    errmap__gate *gate = &parser->gate;
-    int step = ERRMAP__VALUE;
+    errmap__reader *reader = &parser->reader;
+    int step = ERRMAP__STEP_VALUE;
     do {
-        unsigned first = errmap__pass_space(gate);
-        if (step == ERRMAP__VALUE)
+        unsigned first = errmap__reader_space(reader);
+        if (step == ERRMAP__STEP_VALUE)
             errmap__begin_value(parser, first);
-        step = errmap__pass_token(gate, step, first);
-        while (step == ERRMAP__ENDED) {
+        step = errmap__reader_token(reader, step, first);
+        while (step == ERRMAP__STEP_ENDED) {
             errmap__end_value(parser);
-            if (gate->depth == 0)
+            if (reader->depth == 0)
                 return true;
-            step = errmap__pass_on(gate);
+            step = errmap__reader_go_on(reader);
         }
-    } while (step != ERRMAP__FAULT);
+    } while (step != ERRMAP__STEP_FAULT);
     return false;
 }
 
-/* The whole text. A fault of the gate counts more than any of the schema before it. */
-static void errmap__pass_text(errmap__parser *parser)
+/* Parses the whole text. That it is no JSON counts more than any fault of the schema before. */
+static void errmap__parse_text(errmap__parser *parser)
 {
-    errmap__gate *gate = &parser->gate;
-    bool passed = errmap__pass_map(parser);
+    errmap__reader *reader = &parser->reader;
+    bool passed = errmap__parse_map(parser);
     if (passed) {
-        errmap__pass_space(gate);
-        passed = gate->cursor.at == gate->cursor.length;
+        errmap__reader_space(reader);
+        passed = reader->scan.at == reader->scan.length;
     }
     if (!passed) {
-        parser->status = gate->too_deep ? ERRMAP_E_DEPTH : ERRMAP_E_CORRUPT;
-        parser->offset = gate->cursor.at;
+        parser->status = reader->too_deep ? ERRMAP_E_DEPTH : ERRMAP_E_CORRUPT;
+        parser->offset = reader->scan.at;
     }
 }
 
@@ -1818,10 +1807,10 @@ static void errmap__swap(errmap_entry *a, errmap_entry *b)
     *b = entry;
 }
 
-/* Of entries whose codes are alike above a bit, puts those without it before those with it. */
+/* Sorts by one bit: within each group of entries whose codes have the same bits above it. */
 static void errmap__split(errmap_entry *entry, const errmap_entry *end, uint32_t bit)
 {
-    errmap_entry *next = entry;  /* where the next one goes that lacks the bit */
+    errmap_entry *next = entry;  /* where the group's next one without the bit goes */
     uint32_t group = UINT32_MAX; /* a code of the group, with the bit */
     for (; entry < end; entry++) {
         if ((entry->code ^ group) >= 2 * bit) {
@@ -1836,9 +1825,9 @@ static void errmap__split(errmap_entry *entry, const errmap_entry *end, uint32_t
     }
 }
 
-/* By one bit after the other from the highest on: as many passes as codes have bits, 8 for those of
-   today's servers, whatever their order. */
-static void errmap__sort(errmap_entry *entries, uint32_t count)
+/* Sorts by one bit after the other, from the highest on. So the codes' bits limit the passes, to 8
+   for those of today's servers, whatever the order of the codes. */
+static void errmap__sort_by_code(errmap_entry *entries, uint32_t count)
 {
     uint32_t bits = 0, bit, i;
     for (i = 0; i < count; i++)
@@ -1849,8 +1838,9 @@ static void errmap__sort(errmap_entry *entries, uint32_t count)
     }
 }
 
-/* Refuses the key that is the first in the text to repeat a code. The same codes lie side by side,
-   but not in the order of the text: the first of their keys is passed on from one to the next. */
+/* Refuses the first key in the text that repeats a code. Entries of one code are neighbours now,
+   but not in the order of the text. So swaps carry the earliest of their keys along, which is no
+   repetition. */
 static void errmap__refuse_repeated(errmap__parser *parser)
 {
     uint32_t repeated = UINT32_MAX;
@@ -1868,22 +1858,22 @@ static void errmap__refuse_repeated(errmap__parser *parser)
         errmap__refuse(parser, ERRMAP_E_SCHEMA, (size_t)repeated);
 }
 
-static void errmap__order(errmap__parser *parser)
+static void errmap__sort_entries(errmap__parser *parser)
 {
     if (parser->count > parser->capacity) {
         errmap__refuse(parser, ERRMAP_E_CAPACITY, 0);
     } else {
-        errmap__sort(parser->entries, parser->count);
+        errmap__sort_by_code(parser->entries, parser->count);
         errmap__refuse_repeated(parser);
     }
 }
 
 /* ---- Parsing ------------------------------------------------------------------------------- */
 
-static void errmap__publish(const errmap__parser *parser, errmap *map)
+static void errmap__fill_map(const errmap__parser *parser, errmap *map)
 {
-    map->json = parser->gate.cursor.text;
-    map->length = (uint32_t)parser->gate.cursor.length;
+    map->json = parser->reader.scan.text;
+    map->length = (uint32_t)parser->reader.scan.length;
     map->entries = parser->entries;
     map->count = parser->count;
     map->version = parser->version;
@@ -1905,20 +1895,30 @@ RETRY_API errmap_status errmap_parse(errmap *map, const char *json, size_t lengt
     if (length > INT_MAX)
         return ERRMAP_E_SIZE;
     memset(&parser, 0, sizeof parser);
-    parser.gate.cursor.text = json;
-    parser.gate.cursor.length = length;
+    parser.reader.scan.text = json;
+    parser.reader.scan.length = length;
     parser.entries = entries;
     parser.capacity = capacity;
     parser.tokens = tokens;
-    errmap__pass_text(&parser);
+    errmap__parse_text(&parser);
     if (parser.status == ERRMAP_OK)
-        errmap__order(&parser);
+        errmap__sort_entries(&parser);
     if (parser.status == ERRMAP_OK)
-        errmap__publish(&parser, map);
+        errmap__fill_map(&parser, map);
     if (parser.status == ERRMAP_OK || parser.status == ERRMAP_E_CAPACITY)
         error->needed = parser.count;
     error->offset = parser.status == ERRMAP_OK ? length : parser.offset;
     return parser.status;
+}
+
+RETRY_API const char *errmap_status_text(errmap_status status)
+{
+    static const char texts[][32] = {
+#define ERRMAP__X(name, text) text,
+        ERRMAP_STATUSES(ERRMAP__X)
+#undef ERRMAP__X
+    };
+    return status < ERRMAP_STATUS_COUNT ? texts[status] : "invalid status";
 }
 
 RETRY_API const errmap *errmap_newer(const errmap *a, const errmap *b)
@@ -1930,7 +1930,9 @@ RETRY_API const errmap *errmap_newer(const errmap *a, const errmap *b)
     return b->revision > a->revision ? b : a;
 }
 
-/* Halves without a branch on what it finds: a step's outcome is a coin toss to the predictor. */
+/* ---- Looking up ---------------------------------------------------------------------------- */
+
+/* Halves without a branch: a processor would predict every second one wrongly. */
 RETRY_API const errmap_entry *errmap_find(const errmap *map, uint32_t status)
 {
     const errmap_entry *entry;
@@ -1946,7 +1948,19 @@ RETRY_API const errmap_entry *errmap_find(const errmap *map, uint32_t status)
     return entry->code == status ? entry : NULL;
 }
 
-/* ---- Looking up and advice ----------------------------------------------------------------- */
+RETRY_API size_t errmap_copy_text(const errmap *map, errmap_text text, char *buffer,
+                                  size_t capacity)
+{
+    if (!buffer)
+        capacity = 0;
+    if (!map || !map->json || text.offset > map->length || text.length > map->length - text.offset)
+        text.offset = text.length = 0;
+    if (text.length == 0)
+        return errmap__unescape("", 0, buffer, capacity);
+    return errmap__unescape(map->json + text.offset, (size_t)text.length, buffer, capacity);
+}
+
+/* ---- Advice -------------------------------------------------------------------------------- */
 
 RETRY_API errmap_advice errmap_advise(const errmap *map, uint32_t status)
 {
@@ -1972,16 +1986,7 @@ RETRY_API errmap_advice errmap_advise(const errmap *map, uint32_t status)
     return advice;
 }
 
-static retry_failure errmap__failure(retry_reason reason, uint32_t code)
-{
-    retry_failure failure;
-    memset(&failure, 0, sizeof failure);
-    failure.reason = reason;
-    failure.code = code;
-    return failure;
-}
-
-/* NONE for a status that no retry cures. Two hold for all opcodes but one. */
+/* NONE for a status after which a retry does not help. */
 static retry_reason errmap__kv_reason(uint16_t status, uint8_t opcode)
 {
     if (opcode >= 0x50 && opcode <= 0x67) /* DCP's */
@@ -2004,10 +2009,10 @@ static retry_reason errmap__kv_reason(uint16_t status, uint8_t opcode)
     }
 }
 
-/* Statuses that a client knows without a map. */
+/* Whether a client knows the status without a map. */
 static bool errmap__kv_known(uint16_t status)
 {
-    /* from, to */
+    /* the first and the last status of each range */
     static const uint8_t known[] = {0x00, 0x09, 0x20, 0x25, 0x80, 0x81, 0x83, 0x84,
                                     0x86, 0x86, 0x88, 0x88, 0xa0, 0xa4, 0xc0, 0xd8};
     size_t i;
@@ -2016,6 +2021,15 @@ static bool errmap__kv_known(uint16_t status)
             return true;
     }
     return false;
+}
+
+static retry_failure errmap__failure(retry_reason reason, uint32_t code)
+{
+    retry_failure failure;
+    memset(&failure, 0, sizeof failure);
+    failure.reason = reason;
+    failure.code = code;
+    return failure;
 }
 
 RETRY_API errmap_advice errmap_classify_kv(const errmap *map, uint16_t status, uint8_t opcode)
@@ -2048,19 +2062,19 @@ RETRY_API bool errmap_idempotent_kv(uint8_t opcode)
 
 /* ---- The other services -------------------------------------------------------------------- */
 
-/* Whether the text begins with the pattern, in which a tab stands for white space of any length,
-   none included. */
+/* Whether the text begins with the pattern. A tab in the pattern stands for any white space, or
+   none. */
 static bool errmap__begins(const char *text, size_t length, const char *pattern)
 {
-    errmap__cursor cursor = {text, length, 0};
+    errmap__scan scan = {text, length, 0};
     for (; *pattern != '\0'; pattern++) {
         if (*pattern == '\t') {
-            while (errmap__is_space(errmap__peek(&cursor)))
-                cursor.at++;
-        } else if (errmap__peek(&cursor) != (unsigned char)*pattern) {
+            while (errmap__is_space(errmap__peek(&scan)))
+                scan.at++;
+        } else if (errmap__peek(&scan) != (unsigned char)*pattern) {
             return false;
         } else {
-            cursor.at++;
+            scan.at++;
         }
     }
     return true;
@@ -2150,7 +2164,7 @@ static retry_ms errmap__multiply(retry_ms a, uint32_t b)
     return product > UINT32_MAX ? UINT32_MAX : (retry_ms)product;
 }
 
-/* In 32 steps at most: from 2 on a base has saturated by then. */
+/* At most 32 steps: by then any base above 1 has saturated. */
 static retry_ms errmap__power(retry_ms base, uint32_t exponent)
 {
     retry_ms power = 1;
@@ -2175,16 +2189,16 @@ RETRY_API retry_ms errmap_spec_delay(const errmap_entry *entry, uint32_t retries
     return entry->ceil != 0 && delay > entry->ceil ? entry->ceil : delay;
 }
 
-/* ms from one instant to another; none if that lies up to 32,768 ms back: another thread's clock.
-   retry.h has the same, but its private functions may be in another file. */
-ERRMAP__WRAPS static retry_ms errmap__elapsed(retry_time from, retry_time to)
+/* ms that have passed. A clock up to 32,768 ms behind is another thread's: then none have. It is as
+   in retry.h, whose private functions may be in another file. */
+ERRMAP__WRAPS static retry_ms errmap__passed(retry_time from, retry_time to)
 {
     retry_ms passed = to - from;
     return passed > UINT32_MAX - 32768 ? 0 : passed;
 }
 
-/* The entry whose specification rules a failure; NULL if none does. */
-static const errmap_entry *errmap__ruling(const errmap *map, const retry_failure *failure)
+/* The entry whose specification says how long to wait; NULL if none does. */
+static const errmap_entry *errmap__specified_entry(const errmap *map, const retry_failure *failure)
 {
     const errmap_entry *entry;
     if (failure->reason != RETRY_REASON_KV_ERROR_MAP_RETRY_INDICATED)
@@ -2193,30 +2207,42 @@ static const errmap_entry *errmap__ruling(const errmap *map, const retry_failure
     return entry && errmap__has_specification(entry) ? entry : NULL;
 }
 
+/* Asks the strategy for codes that the map has no specification of. */
+static retry_action errmap__fall_back(const errmap_strategy *strategy, const retry_operation *op,
+                                      const retry_failure *failure, retry_time now)
+{
+    const retry_strategy *fallback = strategy->fallback ? strategy->fallback : retry_best_effort();
+    if (!fallback->retry_after)
+        return retry_policy_after(NULL, op, failure, now); /* MISUSE: RETRY_ASSERT stops */
+    return fallback->retry_after(fallback, op, failure, now);
+}
+
+/* Whether a retry after `delay` would begin max_duration or more after the code last changed. */
+static bool errmap__too_late(const errmap_entry *entry, const retry_operation *op, retry_ms delay,
+                             retry_time now)
+{
+    retry_ms longest = UINT32_C(1) << 31; /* what instants can measure, with room to spare */
+    retry_ms most = entry->max_duration < longest ? entry->max_duration : longest;
+    retry_ms passed = errmap__passed(op->code_since, now);
+    return most != 0 && (passed >= most || delay >= most - passed);
+}
+
 RETRY_API retry_action errmap_strategy_after(const retry_strategy *self, const retry_operation *op,
                                              const retry_failure *failure, retry_time now)
 {
-    const errmap_strategy *const strategy = (const errmap_strategy *)(const void *)self;
-    const retry_strategy *fallback;
+    const errmap_strategy *strategy = (const errmap_strategy *)(const void *)self;
     const errmap_entry *entry;
     retry_ms delay;
     if (!self || !op || !failure)
         return retry_policy_after(NULL, op, failure, now); /* MISUSE: RETRY_ASSERT stops */
     if (!retry_permitted(op, failure))
         return retry_action_none(RETRY_CAUSE_NOT_IDEMPOTENT);
-    entry = errmap__ruling(strategy->map, failure);
-    if (!entry) {
-        fallback = strategy->fallback ? strategy->fallback : retry_best_effort();
-        return fallback->retry_after ? fallback->retry_after(fallback, op, failure, now)
-                                     : retry_policy_after(NULL, op, failure, now);
-    }
+    entry = errmap__specified_entry(strategy->map, failure);
+    if (!entry)
+        return errmap__fall_back(strategy, op, failure, now);
     delay = errmap_spec_delay(entry, op->code_retries);
-    if (entry->max_duration != 0) {
-        retry_ms elapsed = errmap__elapsed(op->code_since, now);
-        retry_ms most = entry->max_duration >> 31 == 0 ? entry->max_duration : UINT32_C(1) << 31;
-        if (elapsed >= most || delay >= most - elapsed)
-            return retry_action_none(RETRY_CAUSE_MAX_DURATION);
-    }
+    if (errmap__too_late(entry, op, delay, now))
+        return retry_action_none(RETRY_CAUSE_MAX_DURATION);
     return retry_action_after(delay);
 }
 
@@ -2264,6 +2290,20 @@ RETRY_API errmap_nmv_step errmap_nmv_config(errmap_nmv *nmv, uint64_t revision)
 }
 #endif
 #endif /* ERRMAP__JSMN */
+
+#undef ERRMAP__JSMN
+#undef ERRMAP__HEADER_SIZE
+#undef ERRMAP__NAME_MAX
+#undef ERRMAP__APART
+#undef ERRMAP__RARE
+#undef ERRMAP__WRAPS
+#undef ERRMAP__WORDS
+#undef ERRMAP__EACH
+#undef ERRMAP__PLACE
+#undef ERRMAP__ENTRY
+#undef ERRMAP__MEMBERS
+#undef ERRMAP__NAME_SIZE
+#undef ERRMAP__FIELDS
 
 #endif /* RETRY_IMPLEMENTATION || ERRMAP_IMPLEMENTATION */
 

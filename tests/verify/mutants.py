@@ -437,7 +437,7 @@ def pieces(text, functions, begin):
 def mutants_of(header, text):
     begin = text.index("_IMPLEMENTED\n")
     seen = seen_lines(header)
-    titles = [(m.start(), m.group(1)) for m in re.finditer(r"^/\* (?:---- |>>)(.*?)(?: -+)? \*/$", text, re.M)]
+    titles = [(m.start(), m.group(1)) for m in re.finditer(r"^/\* ---- (.*?) -+ \*/$", text, re.M)]
     asserts = [m.span() for m in re.finditer(r"RETRY_ASSERT\([^;]*\);", text)]
     for place, changes in pieces(text, list(Function.all_of(text)), begin):
         for start, end, new in sorted(set(changes.found)):
