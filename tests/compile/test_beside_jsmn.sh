@@ -217,13 +217,13 @@ static errmap_strategy strategy = ERRMAP_STRATEGY(NULL, NULL);
 int main(void)
 {
     errmap_advice advice = errmap_classify_kv(NULL, 0x86, 0);
-    retry_operation request = {0};
-    request.strategy = &strategy.base;
-    retry_start(&request, NULL, 0);
-    if (retry_next(&request, 0).what != RETRY_DO_SEND)
+    retry_operation op = {0};
+    op.strategy = &strategy.base;
+    retry_start(&op, NULL, 0);
+    if (retry_next(&op, 0).what != RETRY_DO_SEND)
         return 2;
-    retry_ended(&request, 0, &advice.failure, 0);
-    return request.verdict == RETRY_VERDICT_RETRY ? 0 : 1;
+    retry_ended(&op, 0, &advice.failure, 0);
+    return op.verdict == RETRY_VERDICT_RETRY ? 0 : 1;
 }
 END
 if compile c "$out/retry.o" "$out/retry.c" && compile c "$out/errmap.o" "$out/errmap.c" &&
