@@ -1,7 +1,8 @@
 /* A handful of checks. A test is a function that RUN calls: it passes when all its checks do. A
    failed check prints its place, the row of the table that it was in, the expected and the got.
    The last line of a test program is "N passed, N failed", and its exit status tells the same.
-   Random tests draw the same numbers in every run, or others if the environment has a CHECK_SEED. */
+   Random tests draw the same numbers in every run, or others if the environment has a CHECK_SEED.
+ */
 #ifndef CHECK_H
 #define CHECK_H
 
