@@ -1811,9 +1811,9 @@ RETRY_API retry_clock retry_system_clock(void);
 #define RETRY__WRAPS
 #endif
 
-/* What compilers decide otherwise by themselves. Without these the recommended client takes 740
-   instructions for an operation instead of 666, and on a Cortex-M0 7,774 bytes instead of 7,544.
-   COLD seldom runs, ONCE and QUICK are small, and FAST says whether a shorter way may cost code. */
+/* What compilers decide otherwise by themselves, so that an operation takes more instructions, and
+   more flash. COLD seldom runs, ONCE and QUICK are small, and FAST says whether a shorter way may
+   cost code. */
 #if defined(__GNUC__)
 #define RETRY__INLINE static __inline__ __attribute__((always_inline)) /* in C89, too */
 #else
