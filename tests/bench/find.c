@@ -89,8 +89,10 @@ int main(int argc, char **argv)
     f = fixture_load(argv[3]);
     if (errmap_parse(&map, f.text, f.length, entries, 100, NULL) != ERRMAP_OK)
         return 1;
-    for (i = 0; i < LOOKUPS; i++)
-        statuses[i] = entries[fixture_random(&random) % map.count].code;
+    for (i = 0; i < LOOKUPS; i++) {
+        random = (uint32_t)(((uint64_t)random * 69069 + 1) & 0xffffffff);
+        statuses[i] = entries[(random >> 16) % map.count].code;
+    }
     if (strcmp(argv[2], "loop") == 0)
         find = plain_loop;
     if (strcmp(argv[2], "branch") == 0)
