@@ -217,7 +217,9 @@ static errmap_strategy strategy = ERRMAP_STRATEGY(NULL, NULL);
 int main(void)
 {
     errmap_advice advice = errmap_classify_kv(NULL, 0x86, 0);
+    retry_client client = {0};
     retry_operation op = {0};
+    op.client = &client;
     op.strategy = &strategy.base;
     retry_start(&op, NULL, 0);
     if (retry_next(&op, 0).what != RETRY_DO_SEND)
