@@ -7,7 +7,7 @@
 #include "random.h"
 #include "report.h"
 #include "schemes.h"
-#include "../../tests/support/door.h"
+#include "../../tests/support/decide.h"
 
 enum { BUCKET_CALLS = 100000, BUCKET_RETRIES = 3, BUCKET_TOLERANCE = 2 };
 
@@ -42,15 +42,15 @@ static uint32_t bucket_call(retry_operation *request, uint32_t rate, dice *chanc
 {
     static const retry_failure failure = {.reason = RETRY_REASON_SERVICE_RESPONSE_CODE_INDICATED};
     uint32_t attempts = 1, now = 0;
-    retry_begin(request, now);
+    retry_start(request, NULL, now);
     while (dice_unit(chance) * 100 < rate) {
-        decided decision = retry_orchestrate(request, &failure, now);
+        decided decision = decide(request, &failure, now);
         if (decision.verdict != RETRY_VERDICT_RETRY)
             return attempts;
         now += decision.delay;
         attempts++;
     }
-    retry_succeed(request, now);
+    decide(request, NULL, now);
     return attempts;
 }
 
@@ -158,8 +158,8 @@ static bool grpc_fails(retry_budget *budget)
     static const retry_failure down = {.reason = RETRY_REASON_SERVICE_RESPONSE_CODE_INDICATED};
     retry_client client = {.budget = budget};
     retry_operation request = {.client = &client};
-    retry_begin(&request, 0);
-    return retry_orchestrate(&request, &down, 0).verdict == RETRY_VERDICT_RETRY;
+    retry_start(&request, NULL, 0);
+    return decide(&request, &down, 0).verdict == RETRY_VERDICT_RETRY;
 }
 
 /* Failures from a full bucket until one is not retried. */

@@ -8,7 +8,7 @@
 #include "random.h"
 
 #include "../../retry.h"
-#include "../../tests/support/door.h"
+#include "../../tests/support/decide.h"
 
 enum { WRITERS_MAX = 100 };
 
@@ -100,7 +100,7 @@ static void writer_start(contention *c, writer *w, const contender *which)
     w->strategy.first = which->first;
     w->writing = false;
     w->next = message(c);
-    retry_begin(&w->request, 0);
+    retry_start(&w->request, NULL, 0);
 }
 
 /* A read reaches the row: the reply goes back, and the write comes. */
@@ -122,9 +122,9 @@ static void row_write(contention *c, writer *w)
         c->version++;
         c->end = fmax(c->end, told);
         w->next = INFINITY;
-        retry_succeed(&w->request, (retry_time)told);
+        decide(&w->request, NULL, (retry_time)told);
     } else {
-        decided decision = retry_orchestrate(&w->request, &conflict, (retry_time)told);
+        decided decision = decide(&w->request, &conflict, (retry_time)told);
         w->next = told + decision.delay + message(c);
     }
 }

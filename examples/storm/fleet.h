@@ -5,7 +5,7 @@
 
 #include "random.h"
 #include "report.h"
-#include "../../tests/support/door.h"
+#include "../../tests/support/decide.h"
 
 enum { FLEET = 10000, FLEET_BIN = 10, FLEET_END = 40000, FLEET_SHOWN = 2000, FLEET_TOLERANCE = 3 };
 enum { FLEET_RUNS = 20 };
@@ -51,8 +51,8 @@ static void fleet_ordered(fleet_bins bins, uint32_t spread, dice *chance)
     policy.retry_after_spread = spread;
     for (uint32_t id = 0; id < FLEET; id++) {
         retry_operation request = {.client = &client};
-        retry_begin(&request, 0);
-        fleet_call(bins, retry_orchestrate(&request, &failure, 0).delay);
+        retry_start(&request, NULL, 0);
+        fleet_call(bins, decide(&request, &failure, 0).delay);
     }
 }
 

@@ -5,7 +5,6 @@
 
 #include "random.h"
 #include "service.h"
-#include "../../tests/support/door.h"
 
 /* Which gates a scheme has. */
 enum { GATE_BREAKER = 1, GATE_THROTTLE = 2, GATE_RATE = 4, GATE_AIMD = 8 };
@@ -44,7 +43,7 @@ static void gates_begin(gates *g, uint32_t which, dice *chance)
 }
 
 /* Whether an attempt may be sent: an operation for which nothing is tried again asks, and hears of
-   its end. If not, `failure` is what to tell retry_orchestrate, and nothing is to be reported. */
+   its end. If not, `failure` is what the operation failed with, and nothing is to be reported. */
 static bool gates_ask(retry_operation *op, const retry_client *client, uint32_t now,
                       retry_failure *failure)
 {

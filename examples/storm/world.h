@@ -11,7 +11,7 @@
 #include "ledger.h"
 #include "report.h"
 #include "schemes.h"
-#include "../../tests/support/door.h"
+#include "../../tests/support/decide.h"
 
 /* Bytes: simulated are as many clients as fit into MEMORY; the rest is for times and groups. */
 enum { MEMORY = 86 * 1000 * 1000, MEMORY_REST = 3 * 1000 * 1000 };
@@ -95,7 +95,7 @@ static void open_layers(world *w, uint32_t id, uint32_t layer, uint32_t now)
         retry_operation *request = request_of(w, id, layer);
         request->timeout =
             layer == 0 ? w->set->timeout : retry_left(request_of(w, id, layer - 1), now);
-        retry_begin(request, now);
+        retry_start(request, NULL, now);
     }
 }
 
@@ -145,7 +145,7 @@ static void failed(world *w, uint32_t id, const retry_failure *failure)
     decided decision = {RETRY_VERDICT_FAIL, RETRY_CAUSE_NONE, 0};
     uint32_t layer = w->depth;
     while (layer > 0 && decision.verdict == RETRY_VERDICT_FAIL)
-        decision = retry_orchestrate(request_of(w, id, --layer), failure, w->now);
+        decision = decide(request_of(w, id, --layer), failure, w->now);
     if (decision.verdict == RETRY_VERDICT_RETRY) {
         open_layers(w, id, layer + 1, w->now + decision.delay);
         schedule_within_patience(w, id, ATTEMPT, (uint64_t)w->now + decision.delay);
@@ -158,7 +158,7 @@ static void failed(world *w, uint32_t id, const retry_failure *failure)
 static void succeeded(world *w, uint32_t id)
 {
     for (uint32_t layer = 0; layer < w->depth; layer++)
-        retry_succeed(request_of(w, id, layer), w->now);
+        decide(request_of(w, id, layer), NULL, w->now);
     ledger_done(w->ledger, started(w, id), w->now);
     think(w, id, w->now);
 }
@@ -169,7 +169,7 @@ static void left(world *w, uint32_t id)
     if (w->clients[id].sent)
         report(w, id, &never_sent); /* nobody will know what became of it */
     for (uint32_t layer = 0; layer < w->depth; layer++)
-        retry_cancel(request_of(w, id, layer), w->now);
+        retry_stop(request_of(w, id, layer), w->now);
     ledger_failed(w->ledger, started(w, id), true);
     think(w, id, w->now);
 }

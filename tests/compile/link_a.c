@@ -10,7 +10,6 @@
 #define RETRY_IMPLEMENTATION
 #include "../../retry.h"
 #include "../support/check.h"
-#include "../support/door.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -61,7 +60,7 @@ static void test_shared_structs(void)
     client.budget = &budget;
     request.client = &client;
     link_b_begin(&request, 100);
-    CHECK_DECISION(RETRY, STRATEGY, retry_orchestrate(&request, &failure, 100));
+    CHECK_DECISION(RETRY, STRATEGY, decide(&request, &failure, 100));
     client.strategy = retry_best_effort();
     CHECK_DECISION(RETRY, STRATEGY, link_b_orchestrate(&request, &failure, 200));
     CHECK_EQUAL(2, request.retries);

@@ -3,7 +3,7 @@
 #define RETRY_STATIC
 #include "../../retry.h"
 #include "../../retry.h"
-#include "../support/door.h"
+#include "../support/decide.h"
 
 #include <string.h>
 
@@ -53,12 +53,12 @@ retry_reason link_b_classify(int status)
 
 void link_b_begin(retry_operation *request, retry_time now)
 {
-    retry_begin(request, now);
+    retry_start(request, NULL, now);
 }
 
 decided link_b_orchestrate(retry_operation *request, const retry_failure *failure, retry_time now)
 {
-    return retry_orchestrate(request, failure, now);
+    return decide(request, failure, now);
 }
 
 bool link_b_withdraw(retry_budget *budget, uint32_t cost, retry_time now)

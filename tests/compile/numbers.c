@@ -3,7 +3,7 @@
    test_numbers.sh. */
 #define RETRY_IMPLEMENTATION
 #include "../../retry.h"
-#include "../support/door.h"
+#include "../support/decide.h"
 #include "../support/by_hand.h"
 #include <stdio.h>
 #include <string.h>
@@ -51,7 +51,8 @@ static double default_timeout(void)
 {
     retry_operation request;
     memset(&request, 0, sizeof request);
-    retry_begin(&request, 0);
+    request.client = default_client();
+    retry_start(&request, NULL, 0);
     return seconds(retry_left(&request, 0));
 }
 
@@ -62,11 +63,12 @@ static void print_ladder(void)
     int i;
     memset(&failure, 0, sizeof failure);
     memset(&request, 0, sizeof request);
+    request.client = default_client();
     failure.reason = RETRY_REASON_KV_NOT_MY_VBUCKET;
-    retry_begin(&request, 0);
+    retry_start(&request, NULL, 0);
     printf(MANUAL "after");
     for (i = 0; i < 7; i++)
-        printf("%s %u", i == 0 ? "" : ",", whole(retry_orchestrate(&request, &failure, 0).delay));
+        printf("%s %u", i == 0 ? "" : ",", whole(decide(&request, &failure, 0).delay));
     puts(" ... ms");
 }
 
@@ -78,8 +80,8 @@ static bool retried(retry_client *client)
     memset(&request, 0, sizeof request);
     request.client = client;
     request.idempotent = true;
-    retry_begin(&request, 0);
-    return retry_orchestrate(&request, &failure, 0).verdict == RETRY_VERDICT_RETRY;
+    retry_start(&request, NULL, 0);
+    return decide(&request, &failure, 0).verdict == RETRY_VERDICT_RETRY;
 }
 
 static void succeed(retry_client *client, retry_time now)
@@ -87,8 +89,8 @@ static void succeed(retry_client *client, retry_time now)
     retry_operation request;
     memset(&request, 0, sizeof request);
     request.client = client;
-    retry_begin(&request, now);
-    retry_succeed(&request, now);
+    retry_start(&request, NULL, now);
+    decide(&request, NULL, now);
 }
 
 static unsigned until_retried(retry_client *client)
@@ -149,8 +151,8 @@ static unsigned attempts_of(const retry_policy *policy)
     client.strategy = &policy->base;
     request.client = &client;
     request.idempotent = true;
-    retry_begin(&request, 0);
-    while (n < 1000 && retry_orchestrate(&request, &failure, 0).verdict == RETRY_VERDICT_RETRY)
+    retry_start(&request, NULL, 0);
+    while (n < 1000 && decide(&request, &failure, 0).verdict == RETRY_VERDICT_RETRY)
         n++;
     return n;
 }
@@ -181,8 +183,8 @@ static double spread_order(void)
     client.random = most;
     request.client = &client;
     request.idempotent = true;
-    retry_begin(&request, 0);
-    return seconds(retry_orchestrate(&request, &failure, 0).delay);
+    retry_start(&request, NULL, 0);
+    return seconds(decide(&request, &failure, 0).delay);
 }
 
 /* ---- Gates ----------------------------------------------------------------------------------- */

@@ -2,7 +2,6 @@
 #define RETRY_IMPLEMENTATION
 #include "../../retry.h"
 #include "../support/check.h"
-#include "../support/door.h"
 #include "../support/budgets.h"
 
 /* Until retry_budget_init has seen it a budget pays for nothing, whatever stands in it. */
@@ -10,14 +9,14 @@ static void test_never_set_up(void)
 {
     retry_budget budget;
     retry_client client = client_of(&budget);
-    retry_operation request;
+    retry_operation op;
     unsigned i;
     for (i = 0; i < 2; i++) {
         memset(&budget, 0, sizeof budget);
         if (i == 1)
             budget.options = options_of(10000, 0);
         check_row("options %u", i);
-        request = begun(&client);
+        op = begun(&client);
         retry_budget_deposit(&budget, 5000);
         CHECK_EQUAL(0, retry_budget_balance(&budget));
         CHECK(!retry_budget_withdraw(&budget, 0, START));
@@ -28,7 +27,7 @@ static void test_never_set_up(void)
             fail_once(&client, RETRY_REASON_USER(1, RETRY_REASON_FREE |
                                                         RETRY_REASON_ALLOWS_NON_IDEMPOTENT)));
         CHECK_DECISION(RETRY, ALWAYS, fail_once(&client, RETRY_REASON_KV_NOT_MY_VBUCKET));
-        CHECK(retry_succeed(&request, START));
+        CHECK_DECISION(SUCCESS, NONE, decide(&op, NULL, START));
     }
 }
 
@@ -48,16 +47,16 @@ static void test_costs_default_to_the_retry_cost(void)
         retry_budget_options options = options_of(9000, 1000);
         retry_budget budget;
         retry_client client = client_of(&budget);
-        retry_operation request = begun(NULL);
+        retry_operation op = begun(NULL);
         retry_failure failure = check_failure_of(RETRY_REASON_KV_LOCKED);
         options.timeout_cost = rows[i].timeout_cost;
         options.throttle_cost = rows[i].throttle_cost;
         budget = budget_of(&options, 9000);
-        request.client = &client;
+        op.client = &client;
         failure.timeout = rows[i].timeout;
         failure.throttle = rows[i].throttle;
         check_row("row %u", (unsigned)i);
-        CHECK_DECISION(RETRY, STRATEGY, retry_orchestrate(&request, &failure, START));
+        CHECK_DECISION(RETRY, STRATEGY, decide(&op, &failure, START));
         CHECK_EQUAL(9000 - rows[i].cost, retry_budget_balance(&budget));
     }
 }
@@ -115,12 +114,12 @@ static void test_free_retries(void)
     retry_budget budget = budget_of(&options, 0);
     retry_client client = client_of(&budget);
     retry_failure failure = check_failure_of(RETRY_REASON_KV_LOCKED);
-    retry_operation request = begun(&client);
-    CHECK_DECISION(FAIL, BUDGET_EXHAUSTED, retry_orchestrate(&request, &failure, START));
+    retry_operation op = begun(&client);
+    CHECK_DECISION(FAIL, BUDGET_EXHAUSTED, decide(&op, &failure, START));
     options.capacity = 1;
     budget = budget_of(&options, 1);
-    retry_begin(&request, START);
-    CHECK_DECISION(RETRY, STRATEGY, retry_orchestrate(&request, &failure, START));
+    retry_start(&op, NULL, START);
+    CHECK_DECISION(RETRY, STRATEGY, decide(&op, &failure, START));
     CHECK_EQUAL(1, retry_budget_balance(&budget));
 }
 
@@ -131,15 +130,13 @@ static void test_refill_by_orchestrate(void)
     retry_budget budget;
     retry_client client = client_of(&budget);
     retry_failure failure = check_failure_of(RETRY_REASON_KV_LOCKED);
-    retry_operation request = begun(NULL);
+    retry_operation op = begun(NULL);
     options.refill_per_second = 100;
     budget = budget_of(&options, 0);
-    request.client = &client;
-    CHECK_DECISION(FAIL, BUDGET_EXHAUSTED,
-                   retry_orchestrate(&request, &failure, check_after(START, 9999)));
-    retry_begin(&request, START);
-    CHECK_DECISION(RETRY, STRATEGY,
-                   retry_orchestrate(&request, &failure, check_after(START, 10000)));
+    op.client = &client;
+    CHECK_DECISION(FAIL, BUDGET_EXHAUSTED, decide(&op, &failure, check_after(START, 9999)));
+    retry_start(&op, NULL, START);
+    CHECK_DECISION(RETRY, STRATEGY, decide(&op, &failure, check_after(START, 10000)));
     CHECK_EQUAL(0, retry_budget_balance(&budget));
 }
 
@@ -148,20 +145,20 @@ static void test_request_deposit(void)
     retry_budget_options options = options_of(2000, 1000);
     retry_budget budget;
     retry_client client = client_of(&budget);
-    retry_operation request = begun(NULL);
+    retry_operation op = begun(NULL);
     unsigned i;
     options.request_deposit = 200;
     budget = budget_of(&options, 0);
-    request.client = &client;
+    op.client = &client;
     for (i = 1; i <= 15; i++) {
-        retry_begin(&request, START);
+        retry_start(&op, NULL, START);
         check_row("request %u", i);
         CHECK_EQUAL(i < 10 ? 200 * i : 2000, retry_budget_balance(&budget));
-        CHECK(retry_succeed(&request, START));
+        CHECK_DECISION(SUCCESS, NONE, decide(&op, NULL, START));
     }
     options.request_deposit = 1;
     budget = budget_of(&options, 0);
-    retry_begin(&request, START);
+    retry_start(&op, NULL, START);
     CHECK_EQUAL(1, retry_budget_balance(&budget));
 }
 
@@ -170,15 +167,15 @@ static uint32_t balance_after(const retry_budget_options *options, unsigned retr
 {
     retry_budget budget = budget_of(options, 50000);
     retry_client client = client_of(&budget);
-    retry_operation request = begun(NULL);
+    retry_operation op = begun(NULL);
     retry_failure failure = check_failure_of(RETRY_REASON_KV_LOCKED);
-    request.client = &client;
+    op.client = &client;
     for (; retries > 0; retries--) {
-        CHECK_DECISION(RETRY, STRATEGY, retry_orchestrate(&request, &failure, START));
+        CHECK_DECISION(RETRY, STRATEGY, decide(&op, &failure, START));
         failure.timeout = true; /* the first for 5 tokens, the others for 10 */
     }
-    CHECK(retry_succeed(&request, START));
-    CHECK(!retry_succeed(&request, START));
+    CHECK_DECISION(SUCCESS, NONE, decide(&op, NULL, START));
+    CHECK_EQUAL(0, retry_left(&op, START));
     return retry_budget_balance(&budget);
 }
 
@@ -219,19 +216,19 @@ static void test_refund_into_a_full_bucket(void)
     retry_budget_options options = options_of(9000, 1000);
     retry_budget budget;
     retry_client client = client_of(&budget);
-    retry_operation request = begun(NULL);
+    retry_operation op = begun(NULL);
     retry_failure failure = check_failure_of(RETRY_REASON_KV_LOCKED);
     options.refund_last = true;
     budget = budget_of(&options, 9000);
-    request.client = &client;
-    CHECK_DECISION(RETRY, STRATEGY, retry_orchestrate(&request, &failure, START));
+    op.client = &client;
+    CHECK_DECISION(RETRY, STRATEGY, decide(&op, &failure, START));
     retry_budget_deposit(&budget, 600);
-    CHECK(retry_succeed(&request, START));
+    CHECK_DECISION(SUCCESS, NONE, decide(&op, NULL, START));
     CHECK_EQUAL(9000, retry_budget_balance(&budget));
-    retry_begin(&request, START);
-    CHECK_DECISION(RETRY, STRATEGY, retry_orchestrate(&request, &failure, START));
+    retry_start(&op, NULL, START);
+    CHECK_DECISION(RETRY, STRATEGY, decide(&op, &failure, START));
     retry_budget_deposit(&budget, 600);
-    retry_cancel(&request, START);
+    retry_stop(&op, START);
     CHECK_EQUAL(9000, retry_budget_balance(&budget));
 }
 
@@ -240,12 +237,12 @@ static void test_final_failure_gives_nothing(void)
     retry_budget_options options = RETRY_BUDGET_AWS;
     retry_budget budget = budget_of(&options, 500000);
     retry_client client = client_of(&budget);
-    retry_operation request = begun(&client);
+    retry_operation op = begun(&client);
     retry_failure failure = check_failure_of(RETRY_REASON_KV_LOCKED);
-    CHECK_DECISION(RETRY, STRATEGY, retry_orchestrate(&request, &failure, START));
+    CHECK_DECISION(RETRY, STRATEGY, decide(&op, &failure, START));
     failure.reason = RETRY_REASON_NONE;
-    CHECK_DECISION(FAIL, NOT_RETRYABLE, retry_orchestrate(&request, &failure, START));
-    retry_cancel(&request, START);
+    CHECK_DECISION(FAIL, NOT_RETRYABLE, decide(&op, &failure, START));
+    retry_stop(&op, START);
     CHECK_EQUAL(495000, retry_budget_balance(&budget));
 }
 
@@ -281,8 +278,8 @@ static void test_grpc_recovers(void)
         retry_client client = client_of(&budget);
         unsigned i;
         for (i = 0; i < successes; i++) {
-            retry_operation request = begun(&client);
-            CHECK(retry_succeed(&request, START));
+            retry_operation op = begun(&client);
+            CHECK_DECISION(SUCCESS, NONE, decide(&op, NULL, START));
         }
         check_row("%u successes", successes);
         CHECK_EQUAL(100 * successes, retry_budget_balance(&budget));
@@ -331,9 +328,9 @@ static void test_grpc_charges_orders(void)
         options.charge_failures = charges;
         budget = budget_of(&options, 10000);
         for (i = 1; i <= 20; i++) {
-            retry_operation request = begun(&client);
+            retry_operation op = begun(&client);
             check_row("charge_failures %u, order %u", charges, i);
-            CHECK_DECISION(FAIL, PUSHBACK, retry_orchestrate(&request, &order, START));
+            CHECK_DECISION(FAIL, PUSHBACK, decide(&op, &order, START));
             CHECK_EQUAL(!charges ? 10000
                         : i < 10 ? 10000 - i * 1000
                                  : 0,
@@ -349,17 +346,17 @@ static void test_grpc_orders_that_are_not_charged(void)
     retry_budget_options options = RETRY_BUDGET_GRPC;
     retry_budget budget = budget_of(&options, 10000);
     retry_client client = client_of(&budget);
-    retry_operation request = begun(&client);
+    retry_operation op = begun(&client);
     order.pushback = true;
     order.retry_after = UINT32_MAX;
-    CHECK_DECISION(FAIL, PUSHBACK, retry_orchestrate(&request, &order, START));
-    retry_begin(&request, START);
+    CHECK_DECISION(FAIL, PUSHBACK, decide(&op, &order, START));
+    retry_start(&op, NULL, START);
     order.reason = RETRY_REASON_USER(1, RETRY_REASON_FREE);
-    CHECK_DECISION(FAIL, PUSHBACK, retry_orchestrate(&request, &order, START));
-    retry_begin(&request, START);
+    CHECK_DECISION(FAIL, PUSHBACK, decide(&op, &order, START));
+    retry_start(&op, NULL, START);
     order.reason = RETRY_REASON_SERVER_ERROR;
     order.safety = RETRY_SAFETY_NO;
-    CHECK_DECISION(FAIL, UNSAFE, retry_orchestrate(&request, &order, START));
+    CHECK_DECISION(FAIL, UNSAFE, decide(&op, &order, START));
     CHECK_EQUAL(10000, retry_budget_balance(&budget));
 }
 
@@ -368,28 +365,28 @@ static void test_grpc_gives_nothing_back(void)
     retry_budget_options options = RETRY_BUDGET_GRPC;
     retry_budget budget = budget_of(&options, 10000);
     retry_client client = client_of(&budget);
-    retry_operation request = begun(&client);
+    retry_operation op = begun(&client);
     retry_failure failure = check_failure_of(RETRY_REASON_KV_LOCKED);
     retry_policy slow = RETRY_POLICY_BEST_EFFORT;
     retry_backoff constant = RETRY_BACKOFF_DEFAULT;
     constant.jitter = RETRY_JITTER_NONE;
     constant.initial = 100;
     slow.backoff = constant;
-    request.strategy = &slow.base;
-    request.timeout = 50;
+    op.strategy = &slow.base;
+    op.timeout = 50;
     failure.retry_after = 100;
-    CHECK_DECISION(EXPIRE, DEADLINE, retry_orchestrate(&request, &failure, START));
+    CHECK_DECISION(EXPIRE, DEADLINE, decide(&op, &failure, START));
     CHECK_EQUAL(9000, retry_budget_balance(&budget));
-    request.timeout = 1000;
+    op.timeout = 1000;
     failure.retry_after = 0;
-    retry_begin(&request, START);
-    CHECK_DECISION(RETRY, STRATEGY, retry_orchestrate(&request, &failure, START));
-    retry_cancel(&request, START);
+    retry_start(&op, NULL, START);
+    CHECK_DECISION(RETRY, STRATEGY, decide(&op, &failure, START));
+    retry_stop(&op, START);
     CHECK_EQUAL(8000, retry_budget_balance(&budget));
     budget.options.refund_last = true;
-    retry_begin(&request, START);
-    CHECK_DECISION(RETRY, STRATEGY, retry_orchestrate(&request, &failure, START));
-    CHECK(retry_succeed(&request, START));
+    retry_start(&op, NULL, START);
+    CHECK_DECISION(RETRY, STRATEGY, decide(&op, &failure, START));
+    CHECK_DECISION(SUCCESS, NONE, decide(&op, NULL, START));
     CHECK_RANGE(7000, 7100, retry_budget_balance(&budget));
 }
 

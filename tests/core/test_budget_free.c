@@ -3,7 +3,6 @@
 #define RETRY_IMPLEMENTATION
 #include "../../retry.h"
 #include "../support/check.h"
-#include "../support/door.h"
 #include "../support/budgets.h"
 #include "../support/reasons.h"
 
@@ -17,11 +16,11 @@ static bool is_unreached(retry_reason reason)
 
 static retry_action answer; /* what the strategy below says */
 
-static retry_action answering_after(const retry_strategy *self, const retry_operation *request,
+static retry_action answering_after(const retry_strategy *self, const retry_operation *op,
                                     const retry_failure *failure, retry_time now)
 {
     (void)self;
-    (void)request;
+    (void)op;
     (void)failure;
     (void)now;
     return answer;
@@ -37,18 +36,18 @@ static retry_operation holding(bool charge_failures)
 {
     retry_budget_options options = options_of(1000, 1000);
     retry_failure locked = check_failure_of(RETRY_REASON_KV_LOCKED);
-    retry_operation request;
+    retry_operation op;
     options.charge_failures = charge_failures;
     retry_budget_init(&one, &options, START);
     one_client = client_of(&one);
     one_client.strategy = &answering;
     answer = retry_action_after(20);
-    request = begun(&one_client);
+    op = begun(&one_client);
     if (!charge_failures) {
-        CHECK_DECISION(RETRY, STRATEGY, retry_orchestrate(&request, &locked, START));
+        CHECK_DECISION(RETRY, STRATEGY, decide(&op, &locked, START));
         CHECK_EQUAL(0, retry_budget_balance(&one));
     }
-    return request;
+    return op;
 }
 
 /* The charge stays with its request, for any number of attempts that reach nobody, and pays for one
@@ -60,21 +59,21 @@ static void test_unsent_pays_once(void)
     for (i = 0; i < CHECK_COUNT(unsent); i++) {
         retry_failure failure = unsent_failure(i),
                       locked = check_failure_of(RETRY_REASON_KV_LOCKED);
-        retry_operation request = holding(false);
+        retry_operation op = holding(false);
         for (tries = 0; tries < 100; tries++) {
             failure.timeout = tries & 1; /* costs nothing of its own here */
-            CHECK_DECISION(RETRY, STRATEGY, retry_orchestrate(&request, &failure, START));
+            CHECK_DECISION(RETRY, STRATEGY, decide(&op, &failure, START));
             CHECK_EQUAL(0, retry_budget_balance(&one));
         }
-        CHECK_DECISION(FAIL, BUDGET_EXHAUSTED, retry_orchestrate(&request, &locked, START));
+        CHECK_DECISION(FAIL, BUDGET_EXHAUSTED, decide(&op, &locked, START));
         CHECK_EQUAL(0, retry_budget_balance(&one)); /* sent at last: it was paid for */
-        request = holding(false);
-        CHECK_DECISION(RETRY, STRATEGY, retry_orchestrate(&request, &failure, START));
-        CHECK(retry_succeed(&request, START));
+        op = holding(false);
+        CHECK_DECISION(RETRY, STRATEGY, decide(&op, &failure, START));
+        CHECK_DECISION(SUCCESS, NONE, decide(&op, NULL, START));
         CHECK_EQUAL(0, retry_budget_balance(&one));
-        request = holding(false);
-        CHECK_DECISION(RETRY, STRATEGY, retry_orchestrate(&request, &failure, START));
-        retry_cancel(&request, START);
+        op = holding(false);
+        CHECK_DECISION(RETRY, STRATEGY, decide(&op, &failure, START));
+        retry_stop(&op, START);
         CHECK_EQUAL(1000, retry_budget_balance(&one));
     }
 }
@@ -90,18 +89,18 @@ static void test_unreached_is_free(void)
             retry_failure failure = check_failure_of((retry_reason)reason);
             retry_budget budget;
             retry_client client = client_of(&budget);
-            retry_operation request = begun(NULL);
+            retry_operation op = begun(NULL);
             uint32_t cost = (flags & 1) != 0 ? 4000 : (flags & 2) != 0 ? 3000 : 1000;
             options.timeout_cost = 4000;
             options.throttle_cost = 3000;
             budget = budget_of(&options, 9000);
             client.strategy = &answering;
-            request.client = &client;
+            op.client = &client;
             failure.timeout = flags & 1;
             failure.throttle = (flags & 2) != 0;
             answer = retry_action_after(20);
             check_row("%s, %u", retry_reason_name((retry_reason)reason), flags);
-            if (retry_orchestrate(&request, &failure, START).cause != RETRY_CAUSE_STRATEGY)
+            if (decide(&op, &failure, START).cause != RETRY_CAUSE_STRATEGY)
                 continue;
             CHECK_EQUAL(is_unreached((retry_reason)reason) ? 9000 : 9000 - cost,
                         retry_budget_balance(&budget));
@@ -125,13 +124,12 @@ static void test_unreached_needs_no_token(void)
         for (b = 0; b < CHECK_COUNT(budgets); b++) {
             retry_client client = client_of(&budgets[b]);
             uint32_t held = retry_budget_balance(&budgets[b]);
-            retry_operation request = begun(&client);
+            retry_operation op = begun(&client);
             retry_failure failure = unsent_failure(i);
             if (unsent[i].is_free)
-                CHECK_DECISION(RETRY, STRATEGY, retry_orchestrate(&request, &failure, START));
+                CHECK_DECISION(RETRY, STRATEGY, decide(&op, &failure, START));
             else
-                CHECK_DECISION(FAIL, BUDGET_EXHAUSTED,
-                               retry_orchestrate(&request, &failure, START));
+                CHECK_DECISION(FAIL, BUDGET_EXHAUSTED, decide(&op, &failure, START));
             CHECK_EQUAL(held, retry_budget_balance(&budgets[b]));
         }
     }
@@ -142,21 +140,21 @@ static void test_unreached_leaves_no_charge(void)
 {
     retry_failure refused = check_failure_of(RETRY_REASON_SOCKET_NOT_AVAILABLE);
     retry_failure locked = check_failure_of(RETRY_REASON_KV_LOCKED);
-    retry_operation request = holding(false); /* of the one token */
-    retry_cancel(&request, START);
+    retry_operation op = holding(false); /* of the one token */
+    retry_stop(&op, START);
     CHECK(retry_budget_withdraw(&one, 600, START));
-    retry_begin(&request, START);
-    CHECK_DECISION(RETRY, STRATEGY, retry_orchestrate(&request, &refused, START));
-    retry_cancel(&request, START);
+    retry_start(&op, NULL, START);
+    CHECK_DECISION(RETRY, STRATEGY, decide(&op, &refused, START));
+    retry_stop(&op, START);
     CHECK_EQUAL(400, retry_budget_balance(&one));
     one.options.refund_last = true;
-    retry_begin(&request, START);
-    CHECK_DECISION(RETRY, STRATEGY, retry_orchestrate(&request, &refused, START));
-    CHECK(retry_succeed(&request, START));
+    retry_start(&op, NULL, START);
+    CHECK_DECISION(RETRY, STRATEGY, decide(&op, &refused, START));
+    CHECK_DECISION(SUCCESS, NONE, decide(&op, NULL, START));
     CHECK_EQUAL(400, retry_budget_balance(&one));
-    retry_begin(&request, START);
-    CHECK_DECISION(RETRY, STRATEGY, retry_orchestrate(&request, &refused, START));
-    CHECK_DECISION(FAIL, BUDGET_EXHAUSTED, retry_orchestrate(&request, &locked, START));
+    retry_start(&op, NULL, START);
+    CHECK_DECISION(RETRY, STRATEGY, decide(&op, &refused, START));
+    CHECK_DECISION(FAIL, BUDGET_EXHAUSTED, decide(&op, &locked, START));
     CHECK_EQUAL(400, retry_budget_balance(&one));
 }
 
@@ -166,26 +164,25 @@ static void test_unsent_and_refused(void)
     size_t i;
     for (i = 0; i < CHECK_COUNT(unsent); i++) {
         retry_failure failure = unsent_failure(i);
-        retry_operation request = holding(false);
+        retry_operation op = holding(false);
         answer = retry_action_none(RETRY_CAUSE_REFUSED);
-        CHECK_DECISION(FAIL, REFUSED, retry_orchestrate(&request, &failure, START));
+        CHECK_DECISION(FAIL, REFUSED, decide(&op, &failure, START));
         CHECK_EQUAL(1000, retry_budget_balance(&one));
-        request = holding(false);
-        request.timeout = 50;
-        CHECK_DECISION(EXPIRE, DEADLINE,
-                       retry_orchestrate(&request, &failure, check_after(START, 40)));
+        op = holding(false);
+        op.timeout = 50;
+        CHECK_DECISION(EXPIRE, DEADLINE, decide(&op, &failure, check_after(START, 40)));
         CHECK_EQUAL(1000, retry_budget_balance(&one));
-        request = holding(false);
+        op = holding(false);
         failure.safety = RETRY_SAFETY_NO;
-        CHECK_DECISION(FAIL, UNSAFE, retry_orchestrate(&request, &failure, START));
+        CHECK_DECISION(FAIL, UNSAFE, decide(&op, &failure, START));
         CHECK_EQUAL(1000, retry_budget_balance(&one));
-        retry_cancel(&request, START); /* only once */
+        retry_stop(&op, START); /* only once */
         CHECK_EQUAL(1000, retry_budget_balance(&one));
-        request = holding(false);
+        op = holding(false);
         failure.safety = RETRY_SAFETY_MAYBE;
         failure.pushback = true;
         failure.retry_after = UINT32_MAX;
-        CHECK_DECISION(FAIL, PUSHBACK, retry_orchestrate(&request, &failure, START));
+        CHECK_DECISION(FAIL, PUSHBACK, decide(&op, &failure, START));
         CHECK_EQUAL(1000, retry_budget_balance(&one));
     }
 }
@@ -196,35 +193,31 @@ static void test_unsent_and_pending(void)
     size_t i;
     for (i = 0; i < CHECK_COUNT(unsent); i++) {
         retry_failure failure = unsent_failure(i);
-        retry_operation request = holding(false);
+        retry_operation op = holding(false);
         unsigned tries;
         answer = retry_action_pending();
         for (tries = 0; tries < 3; tries++) {
-            CHECK_DECISION(PENDING, PENDING, retry_orchestrate(&request, &failure, START));
-            CHECK_DECISION(PENDING, PENDING,
-                           retry_resume(&request, &failure, retry_action_pending(), START));
-            CHECK_DECISION(RETRY, STRATEGY,
-                           retry_resume(&request, &failure, retry_action_after(1), START));
+            CHECK_LATER(decide(&op, &failure, START));
+            CHECK_LATER(decide_later(&op, retry_action_pending(), START));
+            CHECK_DECISION(RETRY, STRATEGY, decide_later(&op, retry_action_after(1), START));
             CHECK_EQUAL(0, retry_budget_balance(&one));
         }
-        CHECK_DECISION(PENDING, PENDING, retry_orchestrate(&request, &failure, START));
-        retry_cancel(&request, START);
+        CHECK_LATER(decide(&op, &failure, START));
+        retry_stop(&op, START);
         CHECK_EQUAL(1000, retry_budget_balance(&one));
-        request = holding(false);
+        op = holding(false);
         answer = retry_action_pending();
-        CHECK_DECISION(PENDING, PENDING, retry_orchestrate(&request, &failure, START));
-        CHECK_DECISION(
-            FAIL, REFUSED,
-            retry_resume(&request, &failure, retry_action_none(RETRY_CAUSE_REFUSED), START));
+        CHECK_LATER(decide(&op, &failure, START));
+        CHECK_DECISION(FAIL, REFUSED,
+                       decide_later(&op, retry_action_none(RETRY_CAUSE_REFUSED), START));
         CHECK_EQUAL(1000, retry_budget_balance(&one));
-        retry_cancel(&request, START); /* only once */
+        retry_stop(&op, START); /* only once */
         CHECK_EQUAL(1000, retry_budget_balance(&one));
-        request = holding(false);
-        request.timeout = 50;
+        op = holding(false);
+        op.timeout = 50;
         answer = retry_action_pending();
-        CHECK_DECISION(PENDING, PENDING, retry_orchestrate(&request, &failure, START));
-        CHECK_DECISION(EXPIRE, DEADLINE,
-                       retry_resume(&request, &failure, retry_action_after(50), START));
+        CHECK_LATER(decide(&op, &failure, START));
+        CHECK_DECISION(EXPIRE, DEADLINE, decide_later(&op, retry_action_after(50), START));
         CHECK_EQUAL(1000, retry_budget_balance(&one));
     }
 }
@@ -233,22 +226,21 @@ static void test_unsent_and_pending(void)
 static void test_sent_and_pending(void)
 {
     retry_failure locked = check_failure_of(RETRY_REASON_KV_LOCKED);
-    retry_operation request = holding(false);
+    retry_operation op = holding(false);
     answer = retry_action_pending();
-    CHECK_DECISION(PENDING, PENDING, retry_orchestrate(&request, &locked, START));
+    CHECK_LATER(decide(&op, &locked, START));
     CHECK_DECISION(FAIL, REFUSED,
-                   retry_resume(&request, &locked, retry_action_none(RETRY_CAUSE_REFUSED), START));
+                   decide_later(&op, retry_action_none(RETRY_CAUSE_REFUSED), START));
     CHECK_EQUAL(0, retry_budget_balance(&one));
-    request = holding(false);
+    op = holding(false);
     answer = retry_action_pending();
-    CHECK_DECISION(PENDING, PENDING, retry_orchestrate(&request, &locked, START));
-    retry_cancel(&request, START);
+    CHECK_LATER(decide(&op, &locked, START));
+    retry_stop(&op, START);
     CHECK_EQUAL(0, retry_budget_balance(&one));
-    request = holding(false);
+    op = holding(false);
     answer = retry_action_pending();
-    CHECK_DECISION(PENDING, PENDING, retry_orchestrate(&request, &locked, START));
-    CHECK_DECISION(FAIL, BUDGET_EXHAUSTED,
-                   retry_resume(&request, &locked, retry_action_after(1), START));
+    CHECK_LATER(decide(&op, &locked, START));
+    CHECK_DECISION(FAIL, BUDGET_EXHAUSTED, decide_later(&op, retry_action_after(1), START));
     CHECK_EQUAL(0, retry_budget_balance(&one));
 }
 
@@ -257,16 +249,16 @@ static void test_sent_and_pending(void)
 static void test_unsent_and_always(void)
 {
     retry_failure failure = check_failure_of(RETRY_REASON_KV_NOT_MY_VBUCKET);
-    retry_operation request = holding(false);
+    retry_operation op = holding(false);
     failure.unsent = true;
-    CHECK_DECISION(RETRY, ALWAYS, retry_orchestrate(&request, &failure, START));
+    CHECK_DECISION(RETRY, ALWAYS, decide(&op, &failure, START));
     CHECK_EQUAL(0, retry_budget_balance(&one));
-    retry_cancel(&request, START);
+    retry_stop(&op, START);
     CHECK_EQUAL(1000, retry_budget_balance(&one));
-    request = holding(false);
+    op = holding(false);
     failure.unsent = false;
-    CHECK_DECISION(RETRY, ALWAYS, retry_orchestrate(&request, &failure, START));
-    retry_cancel(&request, START);
+    CHECK_DECISION(RETRY, ALWAYS, decide(&op, &failure, START));
+    retry_stop(&op, START);
     CHECK_EQUAL(0, retry_budget_balance(&one));
 }
 
@@ -276,10 +268,10 @@ static void test_unsent_are_five(void)
     unsigned reason;
     for (reason = 0; reason < 0x100; reason++) {
         retry_failure failure = check_failure_of((retry_reason)reason);
-        retry_operation request = holding(false);
+        retry_operation op = holding(false);
         answer = retry_action_none(RETRY_CAUSE_REFUSED);
         check_row("%s, 0x%02x", retry_reason_name((retry_reason)reason), reason);
-        retry_orchestrate(&request, &failure, START);
+        decide(&op, &failure, START);
         CHECK_EQUAL(reason_unsent((retry_reason)reason) ? 1000 : 0, retry_budget_balance(&one));
     }
 }
@@ -294,23 +286,23 @@ static void test_unsent_keeps_the_charge(void)
     retry_failure always = check_failure_of(RETRY_REASON_KV_NOT_MY_VBUCKET);
     retry_budget budget;
     retry_client client = client_of(&budget);
-    retry_operation request = begun(NULL);
+    retry_operation op = begun(NULL);
     options.timeout_cost = 4000;
     budget = budget_of(&options, 9000);
-    request.client = &client;
+    op.client = &client;
     failure.timeout = true;
-    CHECK_DECISION(RETRY, STRATEGY, retry_orchestrate(&request, &refused, START));
+    CHECK_DECISION(RETRY, STRATEGY, decide(&op, &refused, START));
     CHECK_EQUAL(8000, retry_budget_balance(&budget)); /* nothing was paid before */
-    CHECK_DECISION(RETRY, STRATEGY, retry_orchestrate(&request, &failure, START));
+    CHECK_DECISION(RETRY, STRATEGY, decide(&op, &failure, START));
     CHECK_EQUAL(4000, retry_budget_balance(&budget));
-    CHECK_DECISION(RETRY, STRATEGY, retry_orchestrate(&request, &refused, START));
+    CHECK_DECISION(RETRY, STRATEGY, decide(&op, &refused, START));
     CHECK_EQUAL(4000, retry_budget_balance(&budget));
-    CHECK_DECISION(RETRY, ALWAYS, retry_orchestrate(&request, &always, START));
+    CHECK_DECISION(RETRY, ALWAYS, decide(&op, &always, START));
     CHECK_EQUAL(4000, retry_budget_balance(&budget));
-    CHECK_DECISION(RETRY, STRATEGY, retry_orchestrate(&request, &refused, START));
+    CHECK_DECISION(RETRY, STRATEGY, decide(&op, &refused, START));
     CHECK_EQUAL(3000, retry_budget_balance(&budget)); /* the retry before this was not paid for */
     retry_budget_deposit(&budget, 5500);
-    retry_cancel(&request, START);
+    retry_stop(&op, START);
     CHECK_EQUAL(9000, retry_budget_balance(&budget));
 }
 
@@ -322,18 +314,18 @@ static void test_unsent_and_refund(void)
     retry_failure refused = check_failure_of(RETRY_REASON_CIRCUIT_BREAKER_OPEN);
     retry_budget budget = budget_of(&options, 500000);
     retry_client client = client_of(&budget);
-    retry_operation request = begun(&client);
-    CHECK_DECISION(RETRY, STRATEGY, retry_orchestrate(&request, &refused, START));
-    CHECK_DECISION(RETRY, STRATEGY, retry_orchestrate(&request, &refused, START));
+    retry_operation op = begun(&client);
+    CHECK_DECISION(RETRY, STRATEGY, decide(&op, &refused, START));
+    CHECK_DECISION(RETRY, STRATEGY, decide(&op, &refused, START));
     CHECK_EQUAL(495000, retry_budget_balance(&budget));
-    CHECK(retry_succeed(&request, START));
+    CHECK_DECISION(SUCCESS, NONE, decide(&op, NULL, START));
     CHECK_EQUAL(500000, retry_budget_balance(&budget));
-    retry_begin(&request, START);
-    CHECK_DECISION(RETRY, STRATEGY, retry_orchestrate(&request, &locked, START));
-    CHECK_DECISION(RETRY, STRATEGY, retry_orchestrate(&request, &locked, START));
-    CHECK_DECISION(RETRY, STRATEGY, retry_orchestrate(&request, &refused, START));
+    retry_start(&op, NULL, START);
+    CHECK_DECISION(RETRY, STRATEGY, decide(&op, &locked, START));
+    CHECK_DECISION(RETRY, STRATEGY, decide(&op, &locked, START));
+    CHECK_DECISION(RETRY, STRATEGY, decide(&op, &refused, START));
     CHECK_EQUAL(490000, retry_budget_balance(&budget));
-    CHECK(retry_succeed(&request, START));
+    CHECK_DECISION(SUCCESS, NONE, decide(&op, NULL, START));
     CHECK_EQUAL(495000, retry_budget_balance(&budget));
 }
 
@@ -344,20 +336,19 @@ static void test_unsent_is_no_charged_failure(void)
     size_t i;
     for (i = 0; i < CHECK_COUNT(unsent); i++) {
         retry_failure failure = unsent_failure(i);
-        retry_operation request = holding(true);
-        CHECK_DECISION(RETRY, STRATEGY, retry_orchestrate(&request, &failure, START));
-        CHECK_DECISION(RETRY, STRATEGY, retry_orchestrate(&request, &failure, START));
+        retry_operation op = holding(true);
+        CHECK_DECISION(RETRY, STRATEGY, decide(&op, &failure, START));
+        CHECK_DECISION(RETRY, STRATEGY, decide(&op, &failure, START));
         answer = retry_action_pending();
-        CHECK_DECISION(PENDING, PENDING, retry_orchestrate(&request, &failure, START));
-        CHECK_DECISION(RETRY, STRATEGY,
-                       retry_resume(&request, &failure, retry_action_after(1), START));
+        CHECK_LATER(decide(&op, &failure, START));
+        CHECK_DECISION(RETRY, STRATEGY, decide_later(&op, retry_action_after(1), START));
         answer = retry_action_none(RETRY_CAUSE_REFUSED);
-        CHECK_DECISION(FAIL, REFUSED, retry_orchestrate(&request, &failure, START));
+        CHECK_DECISION(FAIL, REFUSED, decide(&op, &failure, START));
         CHECK_EQUAL(1000, retry_budget_balance(&one));
         one.options.floor = 1000;
         answer = retry_action_after(1);
-        retry_begin(&request, START);
-        CHECK_DECISION(FAIL, BUDGET_EXHAUSTED, retry_orchestrate(&request, &failure, START));
+        retry_start(&op, NULL, START);
+        CHECK_DECISION(FAIL, BUDGET_EXHAUSTED, decide(&op, &failure, START));
         CHECK_EQUAL(1000, retry_budget_balance(&one));
     }
 }
@@ -382,21 +373,20 @@ static void test_free_needs_no_budget(void)
     budgets[3] = budget_of(&grpc, 0);
     for (i = 0; i < CHECK_COUNT(budgets); i++) {
         retry_client client = client_of(&budgets[i]);
-        retry_operation request = begun(&client);
+        retry_operation op = begun(&client);
         uint32_t balance = retry_budget_balance(&budgets[i]);
         client.strategy = &answering;
         check_row("budget %u", (unsigned)i);
         answer = retry_action_after(3);
-        CHECK_DECISION(RETRY, STRATEGY, retry_orchestrate(&request, &conflict, START));
-        CHECK_DECISION(RETRY, ALWAYS, retry_orchestrate(&request, &always, START));
-        CHECK_DECISION(RETRY, STRATEGY, retry_orchestrate(&request, &conflict, START));
+        CHECK_DECISION(RETRY, STRATEGY, decide(&op, &conflict, START));
+        CHECK_DECISION(RETRY, ALWAYS, decide(&op, &always, START));
+        CHECK_DECISION(RETRY, STRATEGY, decide(&op, &conflict, START));
         answer = retry_action_pending();
-        CHECK_DECISION(PENDING, PENDING, retry_orchestrate(&request, &conflict, START));
-        CHECK_DECISION(RETRY, STRATEGY,
-                       retry_resume(&request, &conflict, retry_action_after(1), START));
+        CHECK_LATER(decide(&op, &conflict, START));
+        CHECK_DECISION(RETRY, STRATEGY, decide_later(&op, retry_action_after(1), START));
         CHECK_EQUAL(balance, retry_budget_balance(&budgets[i]));
         answer = retry_action_after(3);
-        CHECK_DECISION(FAIL, BUDGET_EXHAUSTED, retry_orchestrate(&request, &locked, START));
+        CHECK_DECISION(FAIL, BUDGET_EXHAUSTED, decide(&op, &locked, START));
     }
 }
 
@@ -404,22 +394,20 @@ static void test_free_needs_no_budget(void)
 static void test_free_is_no_charged_failure(void)
 {
     retry_failure conflict = check_failure_of(CONFLICT);
-    retry_operation request = holding(true);
-    CHECK_DECISION(RETRY, STRATEGY, retry_orchestrate(&request, &conflict, START));
+    retry_operation op = holding(true);
+    CHECK_DECISION(RETRY, STRATEGY, decide(&op, &conflict, START));
     answer = retry_action_pending();
-    CHECK_DECISION(PENDING, PENDING, retry_orchestrate(&request, &conflict, START));
-    CHECK_DECISION(PENDING, PENDING,
-                   retry_resume(&request, &conflict, retry_action_pending(), START));
-    CHECK_DECISION(
-        FAIL, REFUSED,
-        retry_resume(&request, &conflict, retry_action_none(RETRY_CAUSE_REFUSED), START));
-    retry_begin(&request, START);
+    CHECK_LATER(decide(&op, &conflict, START));
+    CHECK_LATER(decide_later(&op, retry_action_pending(), START));
+    CHECK_DECISION(FAIL, REFUSED,
+                   decide_later(&op, retry_action_none(RETRY_CAUSE_REFUSED), START));
+    retry_start(&op, NULL, START);
     answer = retry_action_none(RETRY_CAUSE_REFUSED);
-    CHECK_DECISION(FAIL, REFUSED, retry_orchestrate(&request, &conflict, START));
-    retry_begin(&request, START);
-    request.timeout = 10;
+    CHECK_DECISION(FAIL, REFUSED, decide(&op, &conflict, START));
+    retry_start(&op, NULL, START);
+    op.timeout = 10;
     answer = retry_action_after(20);
-    CHECK_DECISION(EXPIRE, DEADLINE, retry_orchestrate(&request, &conflict, START));
+    CHECK_DECISION(EXPIRE, DEADLINE, decide(&op, &conflict, START));
     CHECK_EQUAL(1000, retry_budget_balance(&one));
 }
 
@@ -427,21 +415,21 @@ static void test_free_is_no_charged_failure(void)
 static void test_free_gives_nothing_back(void)
 {
     retry_failure conflict = check_failure_of(CONFLICT);
-    retry_operation request = holding(false);
+    retry_operation op = holding(false);
     one.options.refund_last = true;
     one.options.success_deposit = 300;
-    CHECK_DECISION(RETRY, STRATEGY, retry_orchestrate(&request, &conflict, START));
+    CHECK_DECISION(RETRY, STRATEGY, decide(&op, &conflict, START));
     CHECK_EQUAL(0, retry_budget_balance(&one));
-    retry_cancel(&request, START);
+    retry_stop(&op, START);
     CHECK_EQUAL(0, retry_budget_balance(&one));
-    retry_begin(&request, START);
-    CHECK_DECISION(RETRY, STRATEGY, retry_orchestrate(&request, &conflict, START));
-    CHECK(retry_succeed(&request, START)); /* its last retry cost nothing */
+    retry_start(&op, NULL, START);
+    CHECK_DECISION(RETRY, STRATEGY, decide(&op, &conflict, START));
+    CHECK_DECISION(SUCCESS, NONE, decide(&op, NULL, START)); /* its last retry cost nothing */
     CHECK_EQUAL(0, retry_budget_balance(&one));
     one.options.refund_last = false;
-    retry_begin(&request, START);
-    CHECK_DECISION(RETRY, STRATEGY, retry_orchestrate(&request, &conflict, START));
-    CHECK(retry_succeed(&request, START));
+    retry_start(&op, NULL, START);
+    CHECK_DECISION(RETRY, STRATEGY, decide(&op, &conflict, START));
+    CHECK_DECISION(SUCCESS, NONE, decide(&op, NULL, START));
     CHECK_EQUAL(300, retry_budget_balance(&one));
 }
 
@@ -449,16 +437,16 @@ static void test_free_gives_nothing_back(void)
 static void test_free_grants_nothing(void)
 {
     retry_failure failure = check_failure_of(RETRY_REASON_USER(7, RETRY_REASON_FREE));
-    retry_operation request = begun(NULL);
-    CHECK_DECISION(FAIL, NOT_IDEMPOTENT, retry_orchestrate(&request, &failure, START));
-    retry_begin(&request, START);
-    request.idempotent = true;
-    CHECK_DECISION(RETRY, STRATEGY, retry_orchestrate(&request, &failure, START));
-    request.strategy = retry_fail_fast();
-    CHECK_DECISION(FAIL, REFUSED, retry_orchestrate(&request, &failure, START));
-    retry_begin(&request, START);
+    retry_operation op = begun(NULL);
+    CHECK_DECISION(FAIL, NOT_IDEMPOTENT, decide(&op, &failure, START));
+    retry_start(&op, NULL, START);
+    op.idempotent = true;
+    CHECK_DECISION(RETRY, STRATEGY, decide(&op, &failure, START));
+    op.strategy = retry_fail_fast();
+    CHECK_DECISION(FAIL, REFUSED, decide(&op, &failure, START));
+    retry_start(&op, NULL, START);
     failure.reason = RETRY_REASON_USER(7, RETRY_REASON_FREE | RETRY_REASON_ALWAYS);
-    CHECK_DECISION(RETRY, ALWAYS, retry_orchestrate(&request, &failure, START));
+    CHECK_DECISION(RETRY, ALWAYS, decide(&op, &failure, START));
 }
 
 int main(void)

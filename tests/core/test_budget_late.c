@@ -2,7 +2,6 @@
 #define RETRY_IMPLEMENTATION
 #include "../../retry.h"
 #include "../support/check.h"
-#include "../support/door.h"
 #include "../support/budgets.h"
 
 static uint32_t drawn;
@@ -21,19 +20,19 @@ static retry_ms delay_at(const retry_policy *policy, const retry_budget_options 
 {
     retry_budget budget;
     retry_client client = client_of(&budget);
-    retry_operation request;
+    retry_operation op;
     decided decision;
     retry_budget_init(&budget, options, START);
     CHECK(retry_budget_withdraw(&budget, retry_budget_balance(&budget), START));
     retry_budget_deposit(&budget, balance);
     client.strategy = &policy->base;
     client.random = draw;
-    memset(&request, 0, sizeof request);
-    request.client = &client;
-    request.timeout = 10000;
-    request.idempotent = true;
-    retry_begin(&request, check_before(now, 10000 - left));
-    decision = retry_orchestrate(&request, failure, now);
+    memset(&op, 0, sizeof op);
+    op.client = &client;
+    op.timeout = 10000;
+    op.idempotent = true;
+    retry_start(&op, NULL, check_before(now, 10000 - left));
+    decision = decide(&op, failure, now);
     CHECK_DECISION(RETRY, STRATEGY, decision);
     return decision.delay;
 }

@@ -3,7 +3,6 @@
 #define RETRY_IMPLEMENTATION
 #include "../../retry.h"
 #include "../support/check.h"
-#include "../support/door.h"
 #include "../support/budgets.h"
 
 /* Four retries at first, or one after a timeout or a throttled answer; then eighty for one that is
@@ -14,34 +13,34 @@ static void test_best_effort_pays(void)
     retry_budget budget;
     retry_client client = client_of(&budget);
     retry_failure failure = check_failure_of(RETRY_REASON_KV_LOCKED);
-    retry_operation request;
+    retry_operation op;
     unsigned i, retries = 0;
     for (i = 0; i < 2; i++) {
         retry_budget_init(&budget, &options, START);
         failure.timeout = i == 0;
         failure.throttle = i != 0;
-        request = begun(&client);
-        CHECK_DECISION(RETRY, STRATEGY, retry_orchestrate(&request, &failure, START));
-        CHECK_DECISION(FAIL, BUDGET_EXHAUSTED, retry_orchestrate(&request, &failure, START));
+        op = begun(&client);
+        CHECK_DECISION(RETRY, STRATEGY, decide(&op, &failure, START));
+        CHECK_DECISION(FAIL, BUDGET_EXHAUSTED, decide(&op, &failure, START));
     }
     failure.throttle = false;
     retry_budget_init(&budget, &options, START);
-    request = begun(&client);
+    op = begun(&client);
     for (i = 0; i < 4; i++)
-        CHECK_DECISION(RETRY, STRATEGY, retry_orchestrate(&request, &failure, START));
-    CHECK_DECISION(FAIL, BUDGET_EXHAUSTED, retry_orchestrate(&request, &failure, START));
+        CHECK_DECISION(RETRY, STRATEGY, decide(&op, &failure, START));
+    CHECK_DECISION(FAIL, BUDGET_EXHAUSTED, decide(&op, &failure, START));
     for (i = 0; i < 300; i++) {
-        retry_begin(&request, START);
-        CHECK(retry_succeed(&request, START));
+        retry_start(&op, NULL, START);
+        CHECK_DECISION(SUCCESS, NONE, decide(&op, NULL, START));
     }
-    retry_begin(&request, START);
+    retry_start(&op, NULL, START);
     for (i = 0; i < 80; i++)
-        CHECK_DECISION(RETRY, STRATEGY, retry_orchestrate(&request, &failure, START));
-    CHECK_DECISION(FAIL, BUDGET_EXHAUSTED, retry_orchestrate(&request, &failure, START));
+        CHECK_DECISION(RETRY, STRATEGY, decide(&op, &failure, START));
+    CHECK_DECISION(FAIL, BUDGET_EXHAUSTED, decide(&op, &failure, START));
     for (i = 0; i < 1000; i++) {
         CHECK_DECISION(FAIL, BUDGET_EXHAUSTED, fail_once(&client, RETRY_REASON_KV_LOCKED));
-        retry_begin(&request, START);
-        CHECK(retry_succeed(&request, START));
+        retry_start(&op, NULL, START);
+        CHECK_DECISION(SUCCESS, NONE, decide(&op, NULL, START));
         if (retry_budget_balance(&budget) >= 250)
             retries += fail_once(&client, RETRY_REASON_KV_LOCKED).verdict == RETRY_VERDICT_RETRY;
     }
@@ -58,13 +57,13 @@ static void test_expire_holds_a_second(void)
         retry_budget_options options = RETRY_BUDGET_BEST_EFFORT(100);
         retry_budget budget;
         retry_client client = client_of(&budget);
-        retry_operation request = begun(NULL);
+        retry_operation op = begun(NULL);
         uint32_t step = 1000 / rates[i], now;
         retry_budget_init(&budget, &options, START);
-        request.client = &client;
+        op.client = &client;
         for (now = 0; now < 60000; now += step) {
-            retry_begin(&request, check_after(START, now));
-            CHECK(retry_succeed(&request, check_after(START, now)));
+            retry_start(&op, NULL, check_after(START, now));
+            CHECK_DECISION(SUCCESS, NONE, decide(&op, NULL, check_after(START, now)));
         }
         check_row("%lu a second", (unsigned long)rates[i]);
         CHECK_RANGE(rates[i] * 970 + 900, rates[i] * 1010 + 1100, retry_budget_balance(&budget));
@@ -80,22 +79,22 @@ static unsigned long load(retry_budget *budget, unsigned percent)
     retry_backoff plain = RETRY_BACKOFF_RFC0049;
     retry_client client = client_of(budget);
     retry_failure failure = check_failure_of(RETRY_REASON_KV_LOCKED);
-    retry_operation request = begun(NULL);
+    retry_operation op = begun(NULL);
     unsigned long attempts = 0;
     uint32_t i;
     policy.backoff = plain;
     policy.max_attempts = 4;
     client.strategy = &policy.base;
-    request.client = &client;
+    op.client = &client;
     for (i = 0; i < CALLS; i++) {
         bool done = false;
-        retry_begin(&request, START);
+        retry_start(&op, NULL, START);
         while (!done) {
             attempts++;
             if (check_random() % 100 >= percent)
-                done = retry_succeed(&request, START);
+                done = decide(&op, NULL, START).verdict == RETRY_VERDICT_SUCCESS;
             else
-                done = retry_orchestrate(&request, &failure, START).verdict != RETRY_VERDICT_RETRY;
+                done = decide(&op, &failure, START).verdict != RETRY_VERDICT_RETRY;
         }
     }
     return attempts;

@@ -2,7 +2,6 @@
 #define RETRY_IMPLEMENTATION
 #include "../../retry.h"
 #include "../support/check.h"
-#include "../support/door.h"
 
 static unsigned bits(uint32_t number)
 {
@@ -20,24 +19,24 @@ static uint32_t counting(void *context)
 /* A request whose client counts what is drawn, up from the state. */
 static retry_operation counted(retry_client *client, uint32_t *state)
 {
-    retry_operation request;
+    retry_operation op;
     memset(client, 0, sizeof *client);
-    memset(&request, 0, sizeof request);
+    memset(&op, 0, sizeof op);
     client->random = counting;
     client->random_context = state;
-    request.client = client;
-    retry_begin(&request, 0);
-    return request;
+    op.client = client;
+    retry_start(&op, NULL, 0);
+    return op;
 }
 
 static void test_client_random(void)
 {
     uint32_t state = 40;
     retry_client client;
-    retry_operation request = counted(&client, &state);
+    retry_operation op = counted(&client, &state);
     CHECK_EQUAL(40, state);
-    CHECK_EQUAL(41, retry_random(&request));
-    CHECK_EQUAL(42, retry_random(&request));
+    CHECK_EQUAL(41, retry_random(&op));
+    CHECK_EQUAL(42, retry_random(&op));
 }
 
 /* Every decision of the built-in strategy draws from the client's. */
@@ -45,10 +44,10 @@ static void test_client_random_jitters(void)
 {
     uint32_t state = UINT32_MAX - 1;
     retry_client client;
-    retry_operation request = counted(&client, &state);
+    retry_operation op = counted(&client, &state);
     const retry_failure failure = check_failure_of(RETRY_REASON_KV_LOCKED);
-    request.retries = 20;
-    CHECK_EQUAL(5000, retry_orchestrate(&request, &failure, 0).delay);
+    op.retries = 20;
+    CHECK_EQUAL(5000, decide(&op, &failure, 0).delay);
     CHECK_EQUAL(UINT32_MAX, state);
 }
 
@@ -58,11 +57,11 @@ static void test_no_jitter_draws_nothing(void)
     static retry_policy policy = RETRY_POLICY_BEST_EFFORT;
     uint32_t state = 7;
     retry_client client;
-    retry_operation request = counted(&client, &state);
+    retry_operation op = counted(&client, &state);
     const retry_failure failure = check_failure_of(RETRY_REASON_KV_LOCKED);
     policy.backoff.jitter = RETRY_JITTER_NONE;
     client.strategy = &policy.base;
-    CHECK_EQUAL(100, retry_orchestrate(&request, &failure, 0).delay);
+    CHECK_EQUAL(100, decide(&op, &failure, 0).delay);
     CHECK_EQUAL(7, state);
 }
 

@@ -2,7 +2,6 @@
 #define RETRY_IMPLEMENTATION
 #include "../../retry.h"
 #include "../support/check.h"
-#include "../support/door.h"
 #include "../support/options.h"
 
 #define HALF_RANGE ((retry_time)(((retry_time)-1 >> 1) + 1))
@@ -12,11 +11,11 @@
 
 static retry_ms wish; /* what the strategy below asks for */
 
-static retry_action wishing_after(const retry_strategy *self, const retry_operation *request,
+static retry_action wishing_after(const retry_strategy *self, const retry_operation *op,
                                   const retry_failure *failure, retry_time now)
 {
     (void)self;
-    (void)request;
+    (void)op;
     (void)failure;
     (void)now;
     return retry_action_after(wish);
@@ -25,18 +24,19 @@ static retry_action wishing_after(const retry_strategy *self, const retry_operat
 static const retry_strategy wishing = {wishing_after};
 
 /* One failure `elapsed` after `start`, with a strategy that asks for `delay`. */
-static decided decide(retry_time start, retry_time elapsed, retry_ms timeout, retry_ms delay,
-                      retry_operation *request)
+static decided fail_after(retry_time start, retry_time elapsed, retry_ms timeout, retry_ms delay,
+                          retry_operation *op)
 {
     retry_failure failure;
     memset(&failure, 0, sizeof failure);
-    memset(request, 0, sizeof *request);
+    memset(op, 0, sizeof *op);
+    op->client = default_client();
     failure.reason = RETRY_REASON_KV_LOCKED;
-    request->strategy = &wishing;
-    request->timeout = timeout;
+    op->strategy = &wishing;
+    op->timeout = timeout;
     wish = delay;
-    retry_begin(request, start);
-    return retry_orchestrate(request, &failure, check_after(start, elapsed));
+    retry_start(op, NULL, start);
+    return decide(op, &failure, check_after(start, elapsed));
 }
 
 static const struct {
@@ -77,17 +77,17 @@ static const struct {
 
 static void check_row_from(retry_time start, size_t i, const char *where)
 {
-    retry_operation request;
-    decided decision = decide(start, rows[i].elapsed, rows[i].timeout, rows[i].delay, &request);
+    retry_operation op;
+    decided decision = fail_after(start, rows[i].elapsed, rows[i].timeout, rows[i].delay, &op);
     bool retried = rows[i].verdict == RETRY_VERDICT_RETRY;
     check_row("%s, %s", rows[i].name, where);
     CHECK_EQUAL(rows[i].verdict, decision.verdict);
     CHECK_EQUAL(retried ? RETRY_CAUSE_STRATEGY : RETRY_CAUSE_DEADLINE, decision.cause);
     CHECK_EQUAL(rows[i].expected, decision.delay);
-    CHECK_EQUAL(retried, request.retries);
-    CHECK_EQUAL(retried, request.code_retries);
-    CHECK_EQUAL(rows[i].expected, request.delay);
-    CHECK_EQUAL(retried, retry_succeed(&request, start));
+    CHECK_EQUAL(retried, op.retries);
+    CHECK_EQUAL(retried, op.code_retries);
+    CHECK_EQUAL(rows[i].expected, op.delay);
+    CHECK_EQUAL(retried, retry_left(&op, start) != 0);
 }
 
 /* The same wherever the clock starts: in the middle of a request it may wrap. */
@@ -116,18 +116,18 @@ static void test_backward(void)
     for (i = 0; i < CHECK_COUNT(starts); i++) {
         for (j = 0; j < CHECK_COUNT(steps); j++) {
             retry_time elapsed = (retry_time)-1 - steps[j] + 1;
-            retry_operation request;
-            decided decision = decide(starts[i], elapsed, 2500, 2499, &request);
+            retry_operation op;
+            decided decision = fail_after(starts[i], elapsed, 2500, 2499, &op);
             check_row("start %u, step %u", (unsigned)i, (unsigned)j);
             CHECK_DECISION(RETRY, STRATEGY, decision);
-            decision = decide(starts[i], elapsed, 2500, 9999, &request);
+            decision = fail_after(starts[i], elapsed, 2500, 9999, &op);
             CHECK_DECISION(EXPIRE, DEADLINE, decision);
             CHECK_EQUAL(2500, decision.delay);
         }
         for (j = 0; j < CHECK_COUNT(greater); j++) {
             retry_time elapsed = (retry_time)-1 - greater[j] + 1;
-            retry_operation request;
-            decided decision = decide(starts[i], elapsed, 2500, 1, &request);
+            retry_operation op;
+            decided decision = fail_after(starts[i], elapsed, 2500, 1, &op);
             check_row("start %u, greater step %u", (unsigned)i, (unsigned)j);
             CHECK_DECISION(EXPIRE, DEADLINE, decision);
             CHECK_EQUAL(0, decision.delay);
@@ -147,47 +147,49 @@ static void test_always_reasons_expire(void)
         {11, RETRY_VERDICT_RETRY, 50},   {61, RETRY_VERDICT_RETRY, 100},
         {161, RETRY_VERDICT_EXPIRE, 39},
     };
-    retry_operation request;
+    retry_operation op;
     retry_failure failure;
     size_t i;
     memset(&failure, 0, sizeof failure);
-    memset(&request, 0, sizeof request);
+    memset(&op, 0, sizeof op);
+    op.client = default_client();
     failure.reason = RETRY_REASON_KV_NOT_MY_VBUCKET;
-    request.timeout = 200;
-    retry_begin(&request, (retry_time)-100);
+    op.timeout = 200;
+    retry_start(&op, NULL, (retry_time)-100);
     for (i = 0; i < CHECK_COUNT(steps); i++) {
         decided decision =
-            retry_orchestrate(&request, &failure, check_after((retry_time)-100, steps[i].elapsed));
+            decide(&op, &failure, check_after((retry_time)-100, steps[i].elapsed));
         check_row("step %u", (unsigned)i);
         CHECK_EQUAL(steps[i].verdict, decision.verdict);
         CHECK_EQUAL(steps[i].delay, decision.delay);
     }
-    CHECK_EQUAL(4, request.retries);
+    CHECK_EQUAL(4, op.retries);
 }
 
 /* The deadline counts from the start, not from the last try. */
 static void test_whole_operation(void)
 {
-    retry_operation request;
+    retry_operation op;
     retry_failure failure;
     retry_time now = (retry_time)-700;
     unsigned retries = 0;
     memset(&failure, 0, sizeof failure);
-    memset(&request, 0, sizeof request);
+    memset(&op, 0, sizeof op);
+    op.client = default_client();
     failure.reason = RETRY_REASON_KV_LOCKED;
-    request.strategy = &wishing;
-    request.timeout = 2500;
+    op.strategy = &wishing;
+    op.timeout = 2500;
     wish = 300;
-    retry_begin(&request, now);
+    retry_start(&op, NULL, now);
     for (;;) {
-        decided decision = retry_orchestrate(&request, &failure, now);
+        decided decision = decide(&op, &failure, now);
         now = check_after(now, decision.delay);
         if (decision.verdict != RETRY_VERDICT_RETRY)
             break;
         retries++;
     }
     CHECK_EQUAL(8, retries);
-    CHECK_EQUAL(check_after(request.started, 2500), now);
+    CHECK_EQUAL(check_after(op.started, 2500), now);
 }
 
 static void test_charge_goes_back(void)
@@ -195,29 +197,29 @@ static void test_charge_goes_back(void)
     retry_budget_options options = options_of(9000, 1000);
     retry_client client;
     retry_budget budget;
-    retry_operation request;
+    retry_operation op;
     retry_failure failure;
     memset(&client, 0, sizeof client);
-    memset(&request, 0, sizeof request);
+    memset(&op, 0, sizeof op);
     memset(&failure, 0, sizeof failure);
     options.timeout_cost = 2000;
     options.throttle_cost = 3000;
     retry_budget_init(&budget, &options, 0);
     client.strategy = &wishing;
     client.budget = &budget;
-    request.client = &client;
-    request.timeout = 1000;
+    op.client = &client;
+    op.timeout = 1000;
     failure.reason = RETRY_REASON_KV_LOCKED;
     wish = 400;
-    retry_begin(&request, 0);
-    CHECK_DECISION(RETRY, STRATEGY, retry_orchestrate(&request, &failure, 0));
+    retry_start(&op, NULL, 0);
+    CHECK_DECISION(RETRY, STRATEGY, decide(&op, &failure, 0));
     failure.throttle = true;
-    CHECK_DECISION(RETRY, STRATEGY, retry_orchestrate(&request, &failure, 400));
+    CHECK_DECISION(RETRY, STRATEGY, decide(&op, &failure, 400));
     CHECK_EQUAL(5000, retry_budget_balance(&budget));
     failure.timeout = true;
-    CHECK_DECISION(EXPIRE, DEADLINE, retry_orchestrate(&request, &failure, 800));
+    CHECK_DECISION(EXPIRE, DEADLINE, decide(&op, &failure, 800));
     CHECK_EQUAL(5000, retry_budget_balance(&budget));
-    retry_cancel(&request, 800);
+    retry_stop(&op, 800);
     CHECK_EQUAL(5000, retry_budget_balance(&budget));
 }
 

@@ -2,13 +2,12 @@
 #define RETRY_IMPLEMENTATION
 #include "../../retry.h"
 #include "../support/check.h"
-#include "../support/door.h"
 
 #define START ((retry_time)-400)
 #define CANARY '\x7e'
 
 static retry_client client;
-static retry_operation request;
+static retry_operation op;
 static retry_failure failure;
 
 static retry_action after_4567(const retry_strategy *self, const retry_operation *r,
@@ -27,16 +26,16 @@ static const retry_strategy strategy = {after_4567};
 static void set_up(void)
 {
     memset(&client, 0, sizeof client);
-    memset(&request, 0, sizeof request);
+    memset(&op, 0, sizeof op);
     memset(&failure, 0, sizeof failure);
     client.strategy = &strategy;
-    request.client = &client;
-    request.timeout = 98765;
+    op.client = &client;
+    op.timeout = 98765;
     failure.reason = RETRY_REASON_KV_TEMPORARY_FAILURE;
     failure.code = 0xbeef;
-    retry_begin(&request, START);
-    request.retries = 31;
-    (void)retry_orchestrate(&request, &failure, check_after(START, 1234));
+    retry_start(&op, NULL, START);
+    op.retries = 31;
+    (void)decide(&op, &failure, check_after(START, 1234));
 }
 
 static bool has(const char *line, const char *part)
@@ -55,7 +54,7 @@ static void test_parts(void)
     char line[400];
     size_t length;
     set_up();
-    length = retry_format(line, sizeof line, &request, &failure);
+    length = retry_format(line, sizeof line, &op, &failure);
     CHECK_EQUAL(length, strlen(line));
     CHECK_RANGE(40, 300, length);
     check_has(line, "RETRY");
@@ -84,7 +83,7 @@ static void test_codes(void)
     for (i = 0; i < CHECK_COUNT(rows); i++) {
         char line[400];
         failure.code = rows[i].code;
-        retry_format(line, sizeof line, &request, &failure);
+        retry_format(line, sizeof line, &op, &failure);
         check_has(line, rows[i].text);
     }
 }
@@ -96,17 +95,17 @@ static void test_longest_line(void)
     size_t longest = 0;
     set_up();
     failure.code = UINT32_MAX;
-    request.timeout = UINT32_MAX;
-    retry_begin(&request, START);
-    retry_cancel(&request, check_after(START, 0x7fffffff));
-    request.verdict = RETRY_VERDICT_EXPIRE;
-    request.delay = request.retries = UINT32_MAX;
+    op.timeout = UINT32_MAX;
+    retry_start(&op, NULL, START);
+    retry_stop(&op, check_after(START, 0x7fffffff));
+    op.verdict = RETRY_VERDICT_EXPIRE;
+    op.delay = op.retries = UINT32_MAX;
     for (reason = 0; reason < RETRY_REASON_COUNT; reason++) {
         for (cause = 0; cause < RETRY_CAUSE_COUNT; cause++) {
             size_t length;
             failure.reason = (retry_reason)reason;
-            request.cause = (uint8_t)cause;
-            length = retry_format(NULL, 0, &request, &failure);
+            op.cause = (uint8_t)cause;
+            length = retry_format(NULL, 0, &op, &failure);
             longest = length > longest ? length : longest;
         }
     }
@@ -118,14 +117,14 @@ static void test_ends(void)
 {
     char line[400];
     set_up();
-    CHECK(retry_succeed(&request, check_after(START, 1300)));
-    retry_format(line, sizeof line, &request, NULL);
+    CHECK_DECISION(SUCCESS, NONE, decide(&op, NULL, check_after(START, 1300)));
+    retry_format(line, sizeof line, &op, NULL);
     CHECK_TEXT("retry: verdict=SUCCESS delay=0ms retries=32 elapsed=1300ms "
                "timeout=98765ms",
                line);
     set_up();
-    retry_cancel(&request, check_after(START, 1300));
-    retry_format(line, sizeof line, &request, NULL);
+    retry_stop(&op, check_after(START, 1300));
+    retry_format(line, sizeof line, &op, NULL);
     CHECK_TEXT("retry: verdict=FAIL delay=0ms cause=\"cancelled\" retries=32 elapsed=1300ms "
                "timeout=98765ms",
                line);
@@ -135,7 +134,7 @@ static void test_whole_line(void)
 {
     char line[400];
     set_up();
-    retry_format(line, sizeof line, &request, &failure);
+    retry_format(line, sizeof line, &op, &failure);
     CHECK_TEXT("retry: verdict=RETRY delay=4567ms reason=KV_TEMPORARY_FAILURE code=48879/0xbeef "
                "cause=\"strategy grants\" retries=32 elapsed=1234ms "
                "timeout=98765ms",
@@ -150,9 +149,9 @@ static void test_each_verdict(void)
     for (verdict = 0; verdict < RETRY_VERDICT_COUNT; verdict++) {
         for (cause = 0; cause < RETRY_CAUSE_COUNT; cause++) {
             char line[400];
-            request.verdict = (uint8_t)verdict;
-            request.cause = (uint8_t)cause;
-            retry_format(line, sizeof line, &request, &failure);
+            op.verdict = (uint8_t)verdict;
+            op.cause = (uint8_t)cause;
+            retry_format(line, sizeof line, &op, &failure);
             check_has(line, retry_verdict_name((uint8_t)verdict));
             if (verdict != RETRY_VERDICT_SUCCESS)
                 check_has(line, retry_cause_text((uint8_t)cause));
@@ -168,7 +167,7 @@ static void test_each_reason(void)
     for (reason = 0; reason < 0x100; reason++) {
         char line[400];
         failure.reason = (retry_reason)reason;
-        retry_format(line, sizeof line, &request, &failure);
+        retry_format(line, sizeof line, &op, &failure);
         check_has(line, retry_reason_name((retry_reason)reason));
     }
 }
@@ -182,11 +181,11 @@ static void test_each_size_of_number(void)
     set_up();
     for (i = 0; i < CHECK_COUNT(numbers); i++) {
         char line[400], decimal[16], hexadecimal[16], capitals[16];
-        request.delay = failure.code = numbers[i];
+        op.delay = failure.code = numbers[i];
         snprintf(decimal, sizeof decimal, "%lu", (unsigned long)numbers[i]);
         snprintf(hexadecimal, sizeof hexadecimal, "%lx", (unsigned long)numbers[i]);
         snprintf(capitals, sizeof capitals, "%lX", (unsigned long)numbers[i]);
-        retry_format(line, sizeof line, &request, &failure);
+        retry_format(line, sizeof line, &op, &failure);
         check_has(line, decimal);
         check_has(line, "0x");
         CHECK(has(line, hexadecimal) || has(line, capitals));
@@ -221,16 +220,17 @@ static void test_elapsed(void)
     retry_operation timed;
     char text[100];
     memset(&timed, 0, sizeof timed);
-    retry_begin(&timed, 1000);
-    retry_succeed(&timed, 1250);
+    timed.client = default_client();
+    retry_start(&timed, NULL, 1000);
+    decide(&timed, NULL, 1250);
     retry_format(text, sizeof text, &timed, NULL);
     CHECK_TEXT("retry: verdict=SUCCESS delay=0ms retries=0 elapsed=250ms timeout=75000ms", text);
-    retry_begin(&timed, 5000);
+    retry_start(&timed, NULL, 5000);
     retry_format(text, sizeof text, &timed, NULL);
     CHECK_TEXT("retry: verdict=FAIL delay=0ms cause=\"done\" retries=0 elapsed=0ms timeout=75000ms",
                text);
     timed.retries = UINT32_C(4294967289); /* the first of which a rougher tenth would be wrong */
-    retry_cancel(&timed, 5070);
+    retry_stop(&timed, 5070);
     retry_format(text, sizeof text, &timed, NULL);
     CHECK_TEXT("retry: verdict=FAIL delay=0ms cause=\"cancelled\" retries=4294967289 elapsed=70ms "
                "timeout=75000ms",
@@ -241,11 +241,11 @@ static void test_elapsed(void)
 static void test_capacities(void)
 {
     set_up();
-    check_capacities(&request, &failure);
+    check_capacities(&op, &failure);
     failure.code = UINT32_MAX;
     failure.reason = RETRY_REASON_KV_SYNC_WRITE_RE_COMMIT_IN_PROGRESS;
-    request.delay = request.timeout = request.retries = UINT32_MAX;
-    check_capacities(&request, &failure);
+    op.delay = op.timeout = op.retries = UINT32_MAX;
+    check_capacities(&op, &failure);
 }
 
 static void test_without_parts(void)
@@ -253,7 +253,7 @@ static void test_without_parts(void)
     unsigned given;
     set_up();
     for (given = 0; given < 4; given++) {
-        const retry_operation *r = given & 1 ? &request : NULL;
+        const retry_operation *r = given & 1 ? &op : NULL;
         const retry_failure *f = given & 2 ? &failure : NULL;
         char line[400];
         retry_format(line, sizeof line, r, f);
@@ -270,13 +270,13 @@ static void test_without_parts(void)
 
 static void test_zeroed_and_garbage(void)
 {
-    memset(&request, 0, sizeof request);
+    memset(&op, 0, sizeof op);
     memset(&failure, 0, sizeof failure);
-    check_capacities(&request, &failure);
+    check_capacities(&op, &failure);
     failure.reason = 0xbf;
     failure.safety = failure.fault = 0xff;
-    request.verdict = request.cause = 0xff;
-    check_capacities(&request, &failure);
+    op.verdict = op.cause = 0xff;
+    check_capacities(&op, &failure);
 }
 
 /* The reason's word in the line of a request of this client. */
@@ -314,16 +314,16 @@ static void test_user_reasons(void)
     set_up();
     for (flags = 0; flags <= 0xff; flags++) {
         client.user_reasons = names;
-        check_reason(&request, RETRY_REASON_USER(0, flags), "SERIALIZATION");
-        check_reason(&request, RETRY_REASON_USER(1, flags), "USER_1");
-        check_reason(&request, RETRY_REASON_USER(2, flags), "");
-        check_reason(&request, RETRY_REASON_USER(3, flags), "D");
-        check_reason(&request, RETRY_REASON_USER(LAST, flags), "LAST OF ALL");
+        check_reason(&op, RETRY_REASON_USER(0, flags), "SERIALIZATION");
+        check_reason(&op, RETRY_REASON_USER(1, flags), "USER_1");
+        check_reason(&op, RETRY_REASON_USER(2, flags), "");
+        check_reason(&op, RETRY_REASON_USER(3, flags), "D");
+        check_reason(&op, RETRY_REASON_USER(LAST, flags), "LAST OF ALL");
         client.user_reasons = none;
-        check_reason(&request, RETRY_REASON_USER(LAST, flags), "USER_15");
+        check_reason(&op, RETRY_REASON_USER(LAST, flags), "USER_15");
         client.user_reasons = NULL;
-        check_reason(&request, RETRY_REASON_USER(0, flags), "USER_0");
-        check_reason(&request, RETRY_REASON_USER(LAST, flags), "USER_15");
+        check_reason(&op, RETRY_REASON_USER(0, flags), "USER_0");
+        check_reason(&op, RETRY_REASON_USER(LAST, flags), "USER_15");
     }
 }
 
@@ -338,14 +338,14 @@ static void test_user_reasons_of_nobody(void)
     for (reason = 0; reason <= 0xff; reason++) {
         bool user = (reason >= 0x40 && reason <= 0x7f) || (reason >= 0xc0 && reason <= 0xff);
         const char *other = retry_reason_name((retry_reason)reason);
-        check_reason(&request, (retry_reason)reason, user ? names[reason & 15] : other);
+        check_reason(&op, (retry_reason)reason, user ? names[reason & 15] : other);
         check_reason(NULL, (retry_reason)reason, other);
     }
-    request.client = NULL;
-    check_reason(&request, RETRY_REASON_USER(7, 0), "USER_7");
-    request.client = &client;
+    op.client = NULL;
+    check_reason(&op, RETRY_REASON_USER(7, 0), "USER_7");
+    op.client = &client;
     failure.reason = RETRY_REASON_USER(7, RETRY_REASON_FREE);
-    check_capacities(&request, &failure);
+    check_capacities(&op, &failure);
 }
 
 int main(void)

@@ -3,7 +3,6 @@
 #define RETRY_IMPLEMENTATION
 #include "../../retry.h"
 #include "../support/check.h"
-#include "../support/door.h"
 
 #define START ((retry_time)-3000)
 #define DAYS_40 (UINT32_C(40) * 24 * 3600 * 1000)
@@ -30,7 +29,7 @@ static void set_up(void)
 static decided fails(retry_ms retry_after, retry_time now)
 {
     retry_failure failure = retry_classify_http(503, retry_after);
-    return retry_orchestrate(&request, &failure, now);
+    return decide(&request, &failure, now);
 }
 
 /* ---- what 0 means -------------------------------------------------------------------------- */
@@ -38,12 +37,12 @@ static decided fails(retry_ms retry_after, retry_time now)
 static void test_timeout(void)
 {
     set_up();
-    retry_begin(&request, START);
+    retry_start(&request, NULL, START);
     CHECK_DECISION(RETRY, STRATEGY, fails(0, check_after(START, 73999)));
     CHECK_DECISION(EXPIRE, DEADLINE, fails(0, check_after(START, 74000)));
     set_up();
     request.timeout = UINT32_MAX;
-    retry_begin(&request, START);
+    retry_start(&request, NULL, START);
     CHECK_DECISION(RETRY, STRATEGY, fails(0, check_after(START, 75000)));
     CHECK_DECISION(RETRY, STRATEGY, fails(0, check_after(START, DAYS_40)));
 }
@@ -68,14 +67,14 @@ static void test_retries(void)
         check_row("%u retries", n);
         set_up();
         policy.max_attempts = n + 1;
-        retry_begin(&request, START);
+        retry_start(&request, NULL, START);
         for (i = 0; i < n; i++)
             CHECK_DECISION(RETRY, STRATEGY, fails(0, START));
         CHECK_DECISION(FAIL, ATTEMPTS_EXHAUSTED, fails(0, START));
     }
     check_row("0");
     set_up();
-    retry_begin(&request, START);
+    retry_start(&request, NULL, START);
     for (i = 0; i < 1000; i++)
         CHECK_DECISION(RETRY, STRATEGY, fails(0, START));
 }
@@ -92,14 +91,14 @@ static void test_delay(void)
         policy.backoff.curve = RETRY_CURVE_TABLE;
         policy.backoff.table = at_once;
         policy.backoff.table_length = 1;
-        retry_begin(&request, START);
+        retry_start(&request, NULL, START);
         for (i = 0; i < 100; i++)
             CHECK_EQUAL(0, fails(0, START).delay);
     }
     check_row("0");
     set_up();
     policy.backoff.initial = 0;
-    retry_begin(&request, START);
+    retry_start(&request, NULL, START);
     CHECK_EQUAL(1, fails(0, START).delay);
 }
 
@@ -113,15 +112,15 @@ static void test_jitter(void)
 {
     set_up();
     client.random = lowest;
-    retry_begin(&request, START);
+    retry_start(&request, NULL, START);
     CHECK_EQUAL(1000, fails(0, START).delay);
     check_row("0");
     policy.backoff.jitter = 0;
-    retry_begin(&request, START);
+    retry_start(&request, NULL, START);
     CHECK_EQUAL(0, fails(0, START).delay);
     policy.backoff.jitter = RETRY_JITTER_SPREAD;
     policy.backoff.spread = 0;
-    retry_begin(&request, START);
+    retry_start(&request, NULL, START);
     CHECK_EQUAL(800, fails(0, START).delay);
 }
 
@@ -137,7 +136,7 @@ static void test_retry_after(void)
 {
     set_up();
     request.timeout = UINT32_MAX;
-    retry_begin(&request, START);
+    retry_start(&request, NULL, START);
     CHECK_EQUAL(DAYS_40 / 2, fails(DAYS_40 / 2, START).delay);
     CHECK_EQUAL(0x80000000u, fails(DAYS_40, START).delay); /* the clock measures no more */
 }
@@ -186,10 +185,10 @@ static void test_budget(void)
     retry_budget_init(&budget, &options, START);
     set_up();
     client.budget = &budget;
-    retry_begin(&request, START);
+    retry_start(&request, NULL, START);
     CHECK_DECISION(FAIL, BUDGET_EXHAUSTED, fails(0, START));
     set_up();
-    retry_begin(&request, START);
+    retry_start(&request, NULL, START);
     for (i = 0; i < 1000; i++)
         CHECK_DECISION(RETRY, STRATEGY, fails(0, START));
 }
@@ -216,13 +215,13 @@ static void test_15_bits(void)
     request.timeout = UINT32_MAX;
     for (drawn = 0; drawn < 1u << 15; drawn++) {
         retry_ms delay;
-        retry_begin(&request, START);
+        retry_start(&request, NULL, START);
         delay = fails(0, START).delay;
         longest = delay > longest ? delay : longest;
     }
     CHECK_EQUAL(0, longest);
     drawn = UINT32_MAX;
-    retry_begin(&request, START);
+    retry_start(&request, NULL, START);
     CHECK_EQUAL(131000, fails(0, START).delay);
 }
 

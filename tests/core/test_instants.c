@@ -6,7 +6,6 @@
 #include "../../retry.h"
 #include "../support/by_hand.h"
 #include "../support/check.h"
-#include "../support/door.h"
 #include "../support/refill.h"
 #include "../support/steps.h"
 
@@ -26,7 +25,7 @@ static void set_up(void)
     client.budget = &budget;
     request.client = &client;
     request.timeout = 60000;
-    retry_begin(&request, START);
+    retry_start(&request, NULL, START);
 }
 
 static void begins(retry_time now)
@@ -35,7 +34,7 @@ static void begins(retry_time now)
     memset(&other, 0, sizeof other);
     other.client = &client;
     budget.options.request_deposit = 3;
-    retry_begin(&other, now);
+    retry_start(&other, NULL, now);
     CHECK_EQUAL(LATER + 3, retry_budget_balance(&budget));
     CHECK(retry_budget_withdraw(&budget, 3, now));
     CHECK_EQUAL(now, other.started);
@@ -45,24 +44,24 @@ static void begins(retry_time now)
 /* What it was before is cancelled. */
 static void begins_again(retry_time now)
 {
-    retry_begin(&request, now);
+    retry_start(&request, NULL, now);
     CHECK_EQUAL(now, request.code_since);
 }
 
 static void succeeds(retry_time now)
 {
-    CHECK(retry_succeed(&request, now));
+    CHECK_DECISION(SUCCESS, NONE, decide(&request, NULL, now));
 }
 
 static void is_cancelled(retry_time now)
 {
-    retry_cancel(&request, now);
+    retry_stop(&request, now);
 }
 
 static void is_retried(retry_time now)
 {
     retry_failure failure = check_failure_of(RETRY_REASON_KV_LOCKED);
-    CHECK_DECISION(RETRY, STRATEGY, retry_orchestrate(&request, &failure, now));
+    CHECK_DECISION(RETRY, STRATEGY, decide(&request, &failure, now));
     CHECK_EQUAL(now, request.code_since);
 }
 
@@ -70,21 +69,21 @@ static void expires(retry_time now)
 {
     retry_failure failure = check_failure_of(RETRY_REASON_KV_LOCKED);
     failure.retry_after = 60000;
-    CHECK_DECISION(EXPIRE, DEADLINE, retry_orchestrate(&request, &failure, now));
+    CHECK_DECISION(EXPIRE, DEADLINE, decide(&request, &failure, now));
 }
 
 static void always_expires(retry_time now)
 {
     retry_failure failure = check_failure_of(RETRY_REASON_KV_NOT_MY_VBUCKET);
     client.always_interval = 60000;
-    CHECK_DECISION(EXPIRE, DEADLINE, retry_orchestrate(&request, &failure, now));
+    CHECK_DECISION(EXPIRE, DEADLINE, decide(&request, &failure, now));
 }
 
 static void is_refused(retry_time now)
 {
     retry_failure failure = check_failure_of(RETRY_REASON_KV_LOCKED);
     request.strategy = retry_fail_fast();
-    CHECK_DECISION(FAIL, REFUSED, retry_orchestrate(&request, &failure, now));
+    CHECK_DECISION(FAIL, REFUSED, decide(&request, &failure, now));
 }
 
 static void is_forbidden(retry_time now)
@@ -92,7 +91,7 @@ static void is_forbidden(retry_time now)
     retry_failure failure = check_failure_of(RETRY_REASON_KV_LOCKED);
     failure.pushback = true;
     failure.retry_after = UINT32_MAX;
-    CHECK_DECISION(FAIL, PUSHBACK, retry_orchestrate(&request, &failure, now));
+    CHECK_DECISION(FAIL, PUSHBACK, decide(&request, &failure, now));
 }
 
 static void is_resumed(retry_time now)
@@ -100,8 +99,8 @@ static void is_resumed(retry_time now)
     static const retry_strategy later = {check_pending_after};
     retry_failure failure = check_failure_of(RETRY_REASON_KV_LOCKED);
     request.strategy = &later;
-    CHECK_DECISION(PENDING, PENDING, retry_orchestrate(&request, &failure, START));
-    CHECK_DECISION(RETRY, STRATEGY, retry_resume(&request, &failure, retry_action_after(1), now));
+    CHECK_LATER(decide(&request, &failure, START));
+    CHECK_DECISION(RETRY, STRATEGY, decide_later(&request, retry_action_after(1), now));
 }
 
 static void test_budget(void)
@@ -169,7 +168,7 @@ static void begin_at(retry_time start, retry_ms timeout, const retry_strategy *s
     request.client = &client;
     request.strategy = strategy;
     request.timeout = timeout;
-    retry_begin(&request, start);
+    retry_start(&request, NULL, start);
 }
 
 static void check_second(decided decision, retry_ms passed)
@@ -191,7 +190,7 @@ static void remaining(struct moment at)
         begin_at(at.start, timeouts[i], &a_second);
         CHECK_EQUAL(less(timeouts[i], at.passed), retry_left(&request, at.now));
         begin_at(at.start, timeouts[i], &later);
-        CHECK_DECISION(PENDING, PENDING, retry_orchestrate(&request, &failure, at.start));
+        CHECK_LATER(decide(&request, &failure, at.start));
         CHECK_EQUAL(less(timeouts[i], at.passed), retry_left(&request, at.now));
     }
     begin_at(at.start, 0xffff0001u, &a_second);
@@ -201,23 +200,23 @@ static void remaining(struct moment at)
 static void decides(struct moment at)
 {
     begin_at(at.start, 60000, &a_second);
-    check_second(retry_orchestrate(&request, &failure, at.now), at.passed);
+    check_second(decide(&request, &failure, at.now), at.passed);
     CHECK_EQUAL(at.now, request.code_since);
     begin_at(at.start, 60000, &a_second);
-    CHECK_DECISION(RETRY, STRATEGY, retry_orchestrate(&request, &failure, at.start));
-    check_second(retry_orchestrate(&request, &failure, at.now), at.passed);
+    CHECK_DECISION(RETRY, STRATEGY, decide(&request, &failure, at.start));
+    check_second(decide(&request, &failure, at.now), at.passed);
     CHECK_EQUAL(at.start, request.code_since);
     begin_at(at.start, 60000, &a_second);
     client.always_interval = 1000;
     failure.reason = RETRY_REASON_KV_NOT_MY_VBUCKET;
-    check_second(retry_orchestrate(&request, &failure, at.now), at.passed);
+    check_second(decide(&request, &failure, at.now), at.passed);
 }
 
 static void resumes(struct moment at)
 {
     begin_at(at.start, 60000, &later);
-    CHECK_DECISION(PENDING, PENDING, retry_orchestrate(&request, &failure, at.start));
-    check_second(retry_resume(&request, &failure, retry_action_after(1000), at.now), at.passed);
+    CHECK_LATER(decide(&request, &failure, at.start));
+    check_second(decide_later(&request, retry_action_after(1000), at.now), at.passed);
 }
 
 /* What a log says of an end. */
@@ -232,13 +231,13 @@ static void check_logged(retry_ms passed)
 static void ends(struct moment at)
 {
     begin_at(at.start, 60000, &a_second);
-    CHECK(retry_succeed(&request, at.now));
+    CHECK_DECISION(SUCCESS, NONE, decide(&request, NULL, at.now));
     check_logged(at.passed);
     begin_at(at.start, 60000, &a_second);
-    retry_cancel(&request, at.now);
+    retry_stop(&request, at.now);
     check_logged(at.passed);
     begin_at(at.start, 60000, &a_second);
-    retry_begin(&request, at.now);
+    retry_start(&request, NULL, at.now);
     CHECK_EQUAL(60000, retry_left(&request, at.now));
 }
 

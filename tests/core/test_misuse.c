@@ -7,12 +7,10 @@ static void stop(const char *what);
 #include "../../retry.h"
 #include "../support/check.h"
 #include "../support/clocks.h"
-#include "../support/door.h"
 #include "../support/steps.h"
 
 #define START ((retry_time)-10)
 
-static retry_operation request;
 static retry_operation op;
 static retry_failure failure;
 static const retry_strategy no_function = {NULL};
@@ -30,7 +28,6 @@ static void stop(const char *what)
 static void set_up(void)
 {
     stops = 0;
-    memset(&request, 0, sizeof request);
     memset(&op, 0, sizeof op);
     op.client = &defaults;
     failure = check_failure_of(RETRY_REASON_KV_LOCKED);
@@ -51,22 +48,22 @@ static void check_stops(unsigned times, const char *text, int line)
 static void test_no_function(void)
 {
     set_up();
-    retry_begin(&request, START);
-    request.strategy = &no_function;
-    CHECK_DECISION(FAIL, MISUSE, retry_orchestrate(&request, &failure, START));
+    retry_start(&op, NULL, START);
+    op.strategy = &no_function;
+    CHECK_DECISION(FAIL, MISUSE, decide(&op, &failure, START));
     CHECK_STOPS("retry_after is not set");
 }
 
 /* ---- decisions ------------------------------------------------------------------------------- */
 
-/* Nobody can know that a request was cancelled meanwhile. */
-static void test_cancelled(void)
+/* Nobody can know that an operation was stopped meanwhile. */
+static void test_stopped(void)
 {
     set_up();
-    retry_begin(&request, START);
-    retry_cancel(&request, START);
-    CHECK_DECISION(FAIL, CANCELLED, retry_orchestrate(&request, &failure, START));
-    CHECK_DECISION(FAIL, CANCELLED, retry_resume(&request, &failure, retry_action_after(1), START));
+    retry_start(&op, NULL, START);
+    retry_stop(&op, START);
+    CHECK_DECISION(FAIL, CANCELLED, decide(&op, &failure, START));
+    CHECK_DECISION(FAIL, CANCELLED, decide_later(&op, retry_action_after(1), START));
     CHECK_NO_STOP();
 }
 
@@ -74,10 +71,10 @@ static void check_policy(const retry_strategy *strategy)
 {
     CHECK_EQUAL(RETRY_CAUSE_MISUSE, strategy->retry_after(strategy, NULL, &failure, START).cause);
     CHECK_STOPS("retry_after: a NULL argument");
-    CHECK_EQUAL(RETRY_CAUSE_MISUSE, strategy->retry_after(strategy, &request, NULL, START).cause);
+    CHECK_EQUAL(RETRY_CAUSE_MISUSE, strategy->retry_after(strategy, &op, NULL, START).cause);
     CHECK_STOPS("retry_after: a NULL argument");
     CHECK_EQUAL(RETRY_ACTION_AFTER,
-                strategy->retry_after(strategy, &request, &failure, START).kind);
+                strategy->retry_after(strategy, &op, &failure, START).kind);
     CHECK_NO_STOP();
 }
 
@@ -85,15 +82,15 @@ static void test_policies(void)
 {
     retry_policy policy = RETRY_POLICY_AWS;
     set_up();
-    request.idempotent = true;
-    retry_begin(&request, START);
+    op.idempotent = true;
+    retry_start(&op, NULL, START);
     check_policy(&policy.base);
     check_policy(retry_best_effort());
-    CHECK_EQUAL(RETRY_CAUSE_MISUSE, retry_policy_after(NULL, &request, &failure, START).cause);
+    CHECK_EQUAL(RETRY_CAUSE_MISUSE, retry_policy_after(NULL, &op, &failure, START).cause);
     CHECK_STOPS("retry_after: a NULL argument");
 }
 
-/* Not MISUSE, as the request may go on: but a budget without retry_budget_init pays for nothing. */
+/* Not MISUSE, as the operation may go on: but a budget without retry_budget_init pays for nothing. */
 static void test_budget(void)
 {
     static retry_budget zeroed;
@@ -101,9 +98,9 @@ static void test_budget(void)
     set_up();
     memset(&client, 0, sizeof client);
     client.budget = &zeroed;
-    request.client = &client;
-    retry_begin(&request, START);
-    CHECK_DECISION(FAIL, BUDGET_EXHAUSTED, retry_orchestrate(&request, &failure, START));
+    op.client = &client;
+    retry_start(&op, NULL, START);
+    CHECK_DECISION(FAIL, BUDGET_EXHAUSTED, decide(&op, &failure, START));
     check_stops(2, "retry_budget_init comes first", __LINE__); /* at the end, too */
     CHECK(!retry_budget_withdraw(&zeroed, 1, START));
     CHECK_STOPS("retry_budget_init comes first");
@@ -350,7 +347,7 @@ static void test_run(void)
 int main(void)
 {
     RUN(test_no_function);
-    RUN(test_cancelled);
+    RUN(test_stopped);
     RUN(test_policies);
     RUN(test_budget);
     RUN(test_next);

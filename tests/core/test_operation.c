@@ -3,7 +3,6 @@
 #define RETRY_IMPLEMENTATION
 #include "../../retry.h"
 #include "../support/check.h"
-#include "../support/door.h"
 #include "../support/options.h"
 
 #include <limits.h>
@@ -351,7 +350,7 @@ static void test_order_to_wait(void)
 
 /* ---- how it ends --------------------------------------------------------------------------- */
 
-/* What retry_orchestrate decides is what END says. */
+/* What was decided is what END says. */
 static void test_final_failures(void)
 {
     static const struct {
@@ -1089,10 +1088,10 @@ static void test_too_far_away(void)
 
 static void request_cancel(retry_time now)
 {
-    retry_cancel(&op, now);
+    retry_stop(&op, now);
 }
 
-/* What retry_cancel gives back is given back once. */
+/* What retry_stop gives back is given back once. */
 static void test_cancel_gives_the_charge_back(void)
 {
     send_again();

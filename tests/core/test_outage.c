@@ -3,7 +3,6 @@
 #define RETRY_IMPLEMENTATION
 #include "../../retry.h"
 #include "../support/check.h"
-#include "../support/door.h"
 #include "../support/options.h"
 
 #define START ((retry_time)-1000) /* the clock wraps within each run */
@@ -19,7 +18,7 @@ enum { BEGIN, SEND, ANSWER, STOPPED };
 
 /* One thread of the program, which does one operation after the other. */
 struct worker {
-    retry_operation request;
+    retry_operation op;
     uint32_t due; /* ms; when it does what comes next, */
     int next;
     unsigned operations; /* and how many operations come after this one */
@@ -94,7 +93,7 @@ static void rest(struct worker *worker)
 static void failed(struct worker *worker, retry_reason reason)
 {
     retry_failure failure = check_failure_of(reason);
-    decided decision = retry_orchestrate(&worker->request, &failure, check_after(START, now));
+    decided decision = decide(&worker->op, &failure, check_after(START, now));
     if (decision.verdict == RETRY_VERDICT_RETRY) {
         worker->due = now + decision.delay;
         worker->next = SEND;
@@ -111,7 +110,7 @@ static void step(struct worker *worker)
 {
     retry_reason reason;
     if (worker->next == BEGIN)
-        retry_begin(&worker->request, check_after(START, now));
+        retry_start(&worker->op, NULL, check_after(START, now));
     if (worker->next != ANSWER) {
         worker->due = now + send(worker);
         worker->next = ANSWER;
@@ -121,7 +120,8 @@ static void step(struct worker *worker)
     if (reason != RETRY_REASON_NONE) {
         failed(worker, reason);
     } else {
-        tally.done += retry_succeed(&worker->request, check_after(START, now));
+        CHECK_DECISION(SUCCESS, NONE, decide(&worker->op, NULL, check_after(START, now)));
+        tally.done++;
         rest(worker);
     }
 }
@@ -153,8 +153,8 @@ static void play(unsigned count, unsigned operations, retry_ms timeout, retry_bu
     client.budget = budget;
     client.random = seeded;
     for (i = 0; i < count; i++) {
-        workers[i].request.client = &client;
-        workers[i].request.timeout = timeout;
+        workers[i].op.client = &client;
+        workers[i].op.timeout = timeout;
         workers[i].operations = operations;
         workers[i].due = between(0, 9);
     }

@@ -3,7 +3,6 @@
 #define RETRY_IMPLEMENTATION
 #include "../../retry.h"
 #include "../support/check.h"
-#include "../support/door.h"
 
 #define START ((retry_time)-1000)
 #define LONGEST 0x80000000u /* ms that a retry waits at most */
@@ -31,12 +30,12 @@ static retry_client client_of(const retry_strategy *strategy, retry_random_fn *r
 
 static retry_operation begun(const retry_client *client)
 {
-    retry_operation request;
-    memset(&request, 0, sizeof request);
-    request.client = client;
-    request.idempotent = true;
-    retry_begin(&request, START);
-    return request;
+    retry_operation op;
+    memset(&op, 0, sizeof op);
+    op.client = client ? client : default_client();
+    op.idempotent = true;
+    retry_start(&op, NULL, START);
+    return op;
 }
 
 /* 10 ms doubling to 1 s, no jitter, throttled or not */
@@ -51,10 +50,10 @@ static retry_policy plain_policy(void)
     return policy;
 }
 
-static retry_action ask(const retry_policy *policy, retry_operation *request,
+static retry_action ask(const retry_policy *policy, retry_operation *op,
                         const retry_failure *failure)
 {
-    return retry_policy_after(&policy->base, request, failure, START);
+    return retry_policy_after(&policy->base, op, failure, START);
 }
 
 /* ---- order of answers ---------------------------------------------------------------------- */
@@ -63,12 +62,12 @@ static void test_null(void)
 {
     retry_policy policy = RETRY_POLICY_BEST_EFFORT;
     retry_failure failure = check_failure_of(RETRY_REASON_KV_LOCKED);
-    retry_operation request = begun(NULL);
+    retry_operation op = begun(NULL);
     retry_action actions[3];
     unsigned i;
-    actions[0] = retry_policy_after(NULL, &request, &failure, START);
+    actions[0] = retry_policy_after(NULL, &op, &failure, START);
     actions[1] = retry_policy_after(&policy.base, NULL, &failure, START);
-    actions[2] = retry_policy_after(&policy.base, &request, NULL, START);
+    actions[2] = retry_policy_after(&policy.base, &op, NULL, START);
     for (i = 0; i < 3; i++) {
         check_row("argument %u", i);
         CHECK_EQUAL(RETRY_ACTION_NONE, actions[i].kind);
@@ -80,21 +79,21 @@ static void test_not_permitted_comes_first(void)
 {
     retry_policy policy = plain_policy();
     retry_failure failure = check_failure_of(RETRY_REASON_SOCKET_CLOSED_WHILE_IN_FLIGHT);
-    retry_operation request = begun(NULL);
+    retry_operation op = begun(NULL);
     policy.max_attempts = 1;
-    request.idempotent = false;
-    CHECK_EQUAL(RETRY_ACTION_NONE, ask(&policy, &request, &failure).kind);
-    CHECK_EQUAL(RETRY_CAUSE_NOT_IDEMPOTENT, ask(&policy, &request, &failure).cause);
-    request.idempotent = true;
-    CHECK_EQUAL(RETRY_CAUSE_ATTEMPTS_EXHAUSTED, ask(&policy, &request, &failure).cause);
+    op.idempotent = false;
+    CHECK_EQUAL(RETRY_ACTION_NONE, ask(&policy, &op, &failure).kind);
+    CHECK_EQUAL(RETRY_CAUSE_NOT_IDEMPOTENT, ask(&policy, &op, &failure).cause);
+    op.idempotent = true;
+    CHECK_EQUAL(RETRY_CAUSE_ATTEMPTS_EXHAUSTED, ask(&policy, &op, &failure).cause);
     policy.max_attempts = 2;
-    CHECK_EQUAL(RETRY_ACTION_AFTER, ask(&policy, &request, &failure).kind);
-    request.idempotent = false;
+    CHECK_EQUAL(RETRY_ACTION_AFTER, ask(&policy, &op, &failure).kind);
+    op.idempotent = false;
     failure.safety = RETRY_SAFETY_YES;
-    CHECK_EQUAL(RETRY_ACTION_AFTER, ask(&policy, &request, &failure).kind);
+    CHECK_EQUAL(RETRY_ACTION_AFTER, ask(&policy, &op, &failure).kind);
     failure.safety = RETRY_SAFETY_MAYBE;
     failure.reason = RETRY_REASON_KV_LOCKED;
-    CHECK_EQUAL(RETRY_ACTION_AFTER, ask(&policy, &request, &failure).kind);
+    CHECK_EQUAL(RETRY_ACTION_AFTER, ask(&policy, &op, &failure).kind);
 }
 
 static void test_attempts(void)
@@ -122,14 +121,14 @@ static void test_attempts(void)
     retry_failure failure = check_failure_of(RETRY_REASON_KV_LOCKED);
     size_t i;
     for (i = 0; i < CHECK_COUNT(rows); i++) {
-        retry_operation request = begun(NULL);
+        retry_operation op = begun(NULL);
         policy.max_attempts = rows[i].max;
-        request.retries = rows[i].retries;
+        op.retries = rows[i].retries;
         check_row("%lu of %lu", (unsigned long)rows[i].retries, (unsigned long)rows[i].max);
         CHECK_EQUAL(rows[i].granted ? RETRY_ACTION_AFTER : RETRY_ACTION_NONE,
-                    ask(&policy, &request, &failure).kind);
+                    ask(&policy, &op, &failure).kind);
         if (!rows[i].granted)
-            CHECK_EQUAL(RETRY_CAUSE_ATTEMPTS_EXHAUSTED, ask(&policy, &request, &failure).cause);
+            CHECK_EQUAL(RETRY_CAUSE_ATTEMPTS_EXHAUSTED, ask(&policy, &op, &failure).cause);
     }
 }
 
@@ -141,11 +140,11 @@ static void test_delay_follows_the_backoff(void)
     retry_policy policy = plain_policy();
     retry_client client = client_of(&policy.base, top);
     retry_failure failure = check_failure_of(RETRY_REASON_KV_LOCKED);
-    retry_operation request = begun(&client);
+    retry_operation op = begun(&client);
     size_t i;
     for (i = 0; i < CHECK_COUNT(expected); i++) {
         check_row("retry %u", (unsigned)i);
-        CHECK_EQUAL(expected[i], retry_orchestrate(&request, &failure, START).delay);
+        CHECK_EQUAL(expected[i], decide(&op, &failure, START).delay);
     }
 }
 
@@ -155,35 +154,35 @@ static void test_decorrelated(void)
     retry_policy policy = plain_policy();
     retry_client client = client_of(&policy.base, top);
     retry_failure failure = check_failure_of(RETRY_REASON_KV_LOCKED);
-    retry_operation request = begun(&client);
+    retry_operation op = begun(&client);
     policy.backoff.jitter = RETRY_JITTER_DECORRELATED;
-    CHECK_EQUAL(30, retry_orchestrate(&request, &failure, START).delay);
-    CHECK_EQUAL(90, retry_orchestrate(&request, &failure, START).delay);
-    CHECK_EQUAL(270, retry_orchestrate(&request, &failure, START).delay);
-    CHECK_EQUAL(810, retry_orchestrate(&request, &failure, START).delay);
-    CHECK_EQUAL(1000, retry_orchestrate(&request, &failure, START).delay);
+    CHECK_EQUAL(30, decide(&op, &failure, START).delay);
+    CHECK_EQUAL(90, decide(&op, &failure, START).delay);
+    CHECK_EQUAL(270, decide(&op, &failure, START).delay);
+    CHECK_EQUAL(810, decide(&op, &failure, START).delay);
+    CHECK_EQUAL(1000, decide(&op, &failure, START).delay);
     client.random = bottom;
-    CHECK_EQUAL(10, retry_orchestrate(&request, &failure, START).delay);
+    CHECK_EQUAL(10, decide(&op, &failure, START).delay);
 }
 
 static void test_throttle_backoff(void)
 {
     retry_policy policy = plain_policy();
     retry_failure failure = check_failure_of(RETRY_REASON_KV_LOCKED);
-    retry_operation request = begun(NULL);
+    retry_operation op = begun(NULL);
     failure.throttle = true;
-    CHECK_EQUAL(10, ask(&policy, &request, &failure).delay);
+    CHECK_EQUAL(10, ask(&policy, &op, &failure).delay);
     policy.throttle_backoff = policy.backoff;
     policy.throttle_backoff.initial = 700;
     policy.throttle_backoff.max = 5000;
-    CHECK_EQUAL(700, ask(&policy, &request, &failure).delay);
-    request.retries = 2;
-    CHECK_EQUAL(2800, ask(&policy, &request, &failure).delay);
+    CHECK_EQUAL(700, ask(&policy, &op, &failure).delay);
+    op.retries = 2;
+    CHECK_EQUAL(2800, ask(&policy, &op, &failure).delay);
     failure.throttle = false;
-    CHECK_EQUAL(40, ask(&policy, &request, &failure).delay);
+    CHECK_EQUAL(40, ask(&policy, &op, &failure).delay);
     failure.throttle = true;
     policy.throttle_backoff.initial = 0; /* the rest of it does not count */
-    CHECK_EQUAL(40, ask(&policy, &request, &failure).delay);
+    CHECK_EQUAL(40, ask(&policy, &op, &failure).delay);
 }
 
 /* Best effort holds back from a server that asks for less load, though it says not for how long. A
@@ -200,18 +199,18 @@ static void test_best_effort_throttled(void)
     size_t i;
     for (i = 0; i < CHECK_COUNT(most); i++) {
         check_row("retry %u", (unsigned)i);
-        CHECK_EQUAL(most[i], retry_orchestrate(&high, &failure, START).delay);
-        CHECK_EQUAL(1, retry_orchestrate(&low, &failure, START).delay);
+        CHECK_EQUAL(most[i], decide(&high, &failure, START).delay);
+        CHECK_EQUAL(1, decide(&low, &failure, START).delay);
     }
     failure.throttle = false;
-    CHECK_EQUAL(5000, retry_orchestrate(&high, &failure, START).delay);
+    CHECK_EQUAL(5000, decide(&high, &failure, START).delay);
     failure.throttle = true;
     policy.throttle_backoff.initial = 0;
     lowest.random = top;
     cleared = begun(&lowest);
     for (i = 0; i < CHECK_COUNT(plain); i++) {
         check_row("cleared, retry %u", (unsigned)i);
-        CHECK_EQUAL(plain[i], retry_orchestrate(&cleared, &failure, START).delay);
+        CHECK_EQUAL(plain[i], decide(&cleared, &failure, START).delay);
     }
 }
 
@@ -255,16 +254,16 @@ static void test_retry_after(void)
         retry_policy policy = plain_policy();
         retry_client low = client_of(NULL, bottom), high = client_of(NULL, top);
         retry_failure failure = check_failure_of(RETRY_REASON_KV_LOCKED);
-        retry_operation request = begun(&low);
+        retry_operation op = begun(&low);
         failure.retry_after = waits[i].wanted;
         policy.retry_after_max = waits[i].max;
         policy.retry_after_slack = waits[i].slack;
         policy.retry_after_spread = waits[i].spread;
         check_row("%s", waits[i].name);
-        CHECK_EQUAL(waits[i].low, ask(&policy, &request, &failure).delay);
-        request.client = &high;
+        CHECK_EQUAL(waits[i].low, ask(&policy, &op, &failure).delay);
+        op.client = &high;
         CHECK_RANGE(waits[i].high - (waits[i].high > waits[i].low), waits[i].high,
-                    ask(&policy, &request, &failure).delay);
+                    ask(&policy, &op, &failure).delay);
     }
 }
 
@@ -277,13 +276,13 @@ static void check_preset(const char *name, const retry_policy *policy, const ret
     retry_failure failure = check_failure_of(RETRY_REASON_KV_LOCKED);
     size_t i;
     for (i = 0; i < count; i++) {
-        retry_operation request = begun(&high);
-        request.retries = (uint32_t)i;
+        retry_operation op = begun(&high);
+        op.retries = (uint32_t)i;
         check_row("%s, retry %u", name, (unsigned)i);
-        CHECK_EQUAL(expected[i], retry_orchestrate(&request, &failure, START).delay);
-        request = begun(&low);
-        request.retries = (uint32_t)i;
-        CHECK_EQUAL(policy->backoff.min, retry_orchestrate(&request, &failure, START).delay);
+        CHECK_EQUAL(expected[i], decide(&op, &failure, START).delay);
+        op = begun(&low);
+        op.retries = (uint32_t)i;
+        CHECK_EQUAL(policy->backoff.min, decide(&op, &failure, START).delay);
     }
 }
 
@@ -312,9 +311,9 @@ static void test_preset_attempts(void)
     size_t i;
     for (i = 0; i < CHECK_COUNT(policies); i++) {
         retry_client client = client_of(&policies[i].base, top);
-        retry_operation request = begun(&client);
+        retry_operation op = begun(&client);
         unsigned tries = 1;
-        while (retry_orchestrate(&request, &failure, START).verdict == RETRY_VERDICT_RETRY)
+        while (decide(&op, &failure, START).verdict == RETRY_VERDICT_RETRY)
             tries++;
         check_row("policy %u", (unsigned)i);
         CHECK_EQUAL(attempts[i], tries);
@@ -344,8 +343,8 @@ static void test_best_effort(void)
         retry_ms expected = retry_backoff_delay(&policy.backoff, i, 0, UINT32_MAX);
         check_row("retry %u", i);
         CHECK_EQUAL(expected, retry_policy_after(retry_best_effort(), &a, &failure, START).delay);
-        CHECK_EQUAL(expected, retry_orchestrate(&a, &failure, START).delay);
-        CHECK_EQUAL(expected, retry_orchestrate(&b, &failure, START).delay);
+        CHECK_EQUAL(expected, decide(&a, &failure, START).delay);
+        CHECK_EQUAL(expected, decide(&b, &failure, START).delay);
     }
     failure.throttle = true;
     a = begun(&standard);
@@ -353,7 +352,7 @@ static void test_best_effort(void)
         retry_ms expected = retry_backoff_delay(&policy.throttle_backoff, i, 0, UINT32_MAX);
         check_row("throttled, retry %u", i);
         CHECK_EQUAL(expected, retry_policy_after(retry_best_effort(), &a, &failure, START).delay);
-        CHECK_EQUAL(expected, retry_orchestrate(&a, &failure, START).delay);
+        CHECK_EQUAL(expected, decide(&a, &failure, START).delay);
     }
 }
 
@@ -363,9 +362,9 @@ static void test_best_effort_never_waits_for_nothing(void)
     unsigned i, j;
     retry_seed(99);
     for (i = 0; i < 1000; i++) {
-        retry_operation request = begun(NULL);
+        retry_operation op = begun(NULL);
         for (j = 0; j < 12; j++)
-            CHECK_RANGE(1, 5000, retry_orchestrate(&request, &failure, START).delay);
+            CHECK_RANGE(1, 5000, decide(&op, &failure, START).delay);
     }
 }
 
@@ -376,21 +375,20 @@ static void check_built_in(retry_backoff backoff, uint32_t attempts, uint32_t se
     retry_policy policy = plain_policy();
     retry_failure failure = check_failure_of(RETRY_REASON_KV_LOCKED);
     retry_client client = client_of(&policy.base, NULL);
-    retry_operation request = begun(&client);
+    retry_operation op = begun(&client);
     uint32_t random;
     retry_ms delay;
     policy.backoff = backoff;
-    request.timeout = UINT32_MAX;
-    request.retries = attempts;
+    op.timeout = UINT32_MAX;
+    op.retries = attempts;
     retry_seed(seed);
-    random = retry_random(&request);
+    random = retry_random(&op);
     retry_seed(seed);
     check_row("jitter %u, min %lu, initial %lu, max %lu, factor %lu/65536, attempt %lu",
               backoff.jitter, (unsigned long)backoff.min, (unsigned long)backoff.initial,
               (unsigned long)backoff.max, (unsigned long)backoff.factor, (unsigned long)attempts);
     delay = retry_backoff_delay(&backoff, attempts, 0, random);
-    CHECK_EQUAL(delay < LONGEST ? delay : LONGEST,
-                retry_orchestrate(&request, &failure, START).delay);
+    CHECK_EQUAL(delay < LONGEST ? delay : LONGEST, decide(&op, &failure, START).delay);
 }
 
 static void test_built_in_generator(void)
@@ -626,7 +624,7 @@ static void play(const struct scenario *scenario)
     retry_budget_options options = scenario->budget;
     retry_client client = client_of(&policy.base, top);
     retry_failure failure = retry_classify_http(500, scenario->wanted);
-    retry_operation request = begun(NULL);
+    retry_operation op = begun(NULL);
     retry_budget budget;
     const struct step *step;
     if (scenario->max_attempts != SAME)
@@ -635,15 +633,15 @@ static void play(const struct scenario *scenario)
         options.capacity = 1000 * scenario->capacity;
     retry_budget_init(&budget, &options, START);
     client.budget = &budget;
-    request.client = &client;
+    op.client = &client;
     failure.timeout = scenario->timeout;
     failure.throttle = scenario->throttle;
     for (step = scenario->steps; step->kind != END; step++) {
         check_row("%s, step %u", scenario->name, (unsigned)(step - scenario->steps));
         if (step->kind == SUCCESS) {
-            CHECK(retry_succeed(&request, START));
+            CHECK_DECISION(SUCCESS, NONE, decide(&op, NULL, START));
         } else {
-            decided decision = retry_orchestrate(&request, &failure, START);
+            decided decision = decide(&op, &failure, START);
             CHECK_EQUAL(step->verdict, decision.verdict);
             CHECK_EQUAL(step->cause, decision.cause);
             CHECK_EQUAL(step->delay, decision.delay);

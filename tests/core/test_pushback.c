@@ -3,7 +3,6 @@
 #define RETRY_IMPLEMENTATION
 #include "../../retry.h"
 #include "../support/check.h"
-#include "../support/door.h"
 #include "../support/options.h"
 
 #include <stdlib.h>
@@ -166,11 +165,11 @@ static void test_other_fields(void)
 static retry_action answer; /* what the strategy below says */
 static unsigned asked;
 
-static retry_action answering_after(const retry_strategy *self, const retry_operation *request,
+static retry_action answering_after(const retry_strategy *self, const retry_operation *op,
                                     const retry_failure *failure, retry_time now)
 {
     (void)self;
-    (void)request;
+    (void)op;
     (void)failure;
     (void)now;
     asked++;
@@ -183,13 +182,13 @@ static unsigned told;
 static decided told_decision;
 static bool told_finished;
 
-static void tell(void *context, const retry_operation *request, const retry_failure *failure)
+static void tell(void *context, const retry_operation *op, const retry_failure *failure)
 {
     (void)context;
     (void)failure;
     told++;
-    told_decision = decided_of(request);
-    told_finished = retry_left(request, START) == 0;
+    told_decision = decided_of(op);
+    told_finished = retry_left(op, START) == 0;
 }
 
 static uint32_t top(void *context)
@@ -201,34 +200,34 @@ static uint32_t top(void *context)
 /* One client with a bucket of ten tokens, a retry for one, and one request of it. */
 static retry_budget budget;
 static retry_client client;
-static retry_operation request;
+static retry_operation op;
 static retry_failure failure;
 
 static void set_up(const retry_strategy *strategy)
 {
     retry_budget_options options = options_of(10000, 1000);
     memset(&client, 0, sizeof client);
-    memset(&request, 0, sizeof request);
+    memset(&op, 0, sizeof op);
     retry_budget_init(&budget, &options, START);
     client.strategy = strategy;
     client.budget = &budget;
     client.observe = tell;
     client.random = top;
-    request.client = &client;
+    op.client = &client;
     failure = check_failure_of(RETRY_REASON_KV_LOCKED);
     answer = retry_action_after(20);
     asked = told = 0;
-    retry_begin(&request, START);
+    retry_start(&op, NULL, START);
 }
 
 static decided orchestrate(retry_time elapsed)
 {
-    return retry_orchestrate(&request, &failure, AFTER(elapsed));
+    return decide(&op, &failure, AFTER(elapsed));
 }
 
 static decided resume(retry_action action, retry_time elapsed)
 {
-    return retry_resume(&request, &failure, action, AFTER(elapsed));
+    return decide_later(&op, action, AFTER(elapsed));
 }
 
 /* The next failure comes with an order, */
@@ -265,7 +264,7 @@ static void test_forbidden_for_every_reason(void)
     for (reason = 0; reason <= UINT8_MAX; reason++) {
         for (safety = RETRY_SAFETY_MAYBE; safety <= RETRY_SAFETY_NO; safety++) {
             decided decision;
-            retry_begin(&request, START);
+            retry_start(&op, NULL, START);
             failure.reason = (retry_reason)reason;
             failure.safety = (uint8_t)safety;
             decision = ordered(FORBIDDEN);
@@ -274,7 +273,7 @@ static void test_forbidden_for_every_reason(void)
             CHECK_EQUAL(safety == RETRY_SAFETY_NO ? RETRY_CAUSE_UNSAFE : RETRY_CAUSE_PUSHBACK,
                         decision.cause);
             CHECK_EQUAL(0, decision.delay);
-            CHECK(!retry_succeed(&request, START));
+            CHECK_EQUAL(0, retry_left(&op, START));
         }
     }
     CHECK_EQUAL(0, asked);
@@ -286,21 +285,21 @@ static void test_forbidden(void)
 {
     set_up(&answering);
     client.budget->options.charge_failures = true;
-    request.idempotent = true;
+    op.idempotent = true;
     failure.code = 9;
     failure.fault = RETRY_FAULT_SERVER;
     failure.reason = RETRY_REASON_SERVER_ERROR;
     CHECK_DECISION(FAIL, PUSHBACK, ordered(FORBIDDEN));
-    CHECK(retry_reason_set_has(request.reasons, RETRY_REASON_SERVER_ERROR));
-    CHECK_EQUAL(9, request.code);
-    CHECK_EQUAL(0, request.retries);
-    CHECK_EQUAL(0, request.delay);
+    CHECK(retry_reason_set_has(op.reasons, RETRY_REASON_SERVER_ERROR));
+    CHECK_EQUAL(9, op.code);
+    CHECK_EQUAL(0, op.retries);
+    CHECK_EQUAL(0, op.delay);
     CHECK_EQUAL(0, asked);
     CHECK_EQUAL(9000, retry_budget_balance(&budget));
     CHECK_EQUAL(1, told);
     CHECK_EQUAL(RETRY_CAUSE_PUSHBACK, told_decision.cause);
     CHECK(told_finished);
-    CHECK_DECISION(FAIL, MISUSE, ordered(FORBIDDEN));
+    CHECK_DECISION(FAIL, PUSHBACK, ordered(FORBIDDEN)); /* it is over */
     CHECK_EQUAL(1, told);
     CHECK_TEXT("server forbids", retry_cause_text(RETRY_CAUSE_PUSHBACK));
 }
@@ -309,26 +308,26 @@ static void test_forbidden(void)
 static void test_forbidden_after_a_retry(void)
 {
     set_up(&answering);
-    request.timeout = 50;
+    op.timeout = 50;
     CHECK_DECISION(RETRY, STRATEGY, plain());
     failure.pushback = true;
     failure.retry_after = FORBIDDEN;
     CHECK_DECISION(FAIL, PUSHBACK, orchestrate(70));
     CHECK_EQUAL(9000, retry_budget_balance(&budget));
-    retry_cancel(&request, START);
+    retry_stop(&op, START);
     CHECK_EQUAL(9000, retry_budget_balance(&budget));
 }
 
-static void test_forbidden_misuse(void)
+static void test_forbidden_and_pending(void)
 {
     static const retry_strategy empty = {NULL};
     set_up(&empty);
     CHECK_DECISION(FAIL, PUSHBACK, ordered(FORBIDDEN)); /* it is not asked */
     set_up(&answering);
     answer = retry_action_pending();
-    CHECK_DECISION(PENDING, PENDING, plain());
-    CHECK_DECISION(FAIL, MISUSE, ordered(FORBIDDEN));
-    retry_cancel(&request, START);
+    CHECK_LATER(plain());
+    CHECK_EQUAL(RETRY_CAUSE_PENDING, ordered(FORBIDDEN).cause); /* no attempt is under way */
+    retry_stop(&op, START);
     CHECK_DECISION(FAIL, CANCELLED, ordered(FORBIDDEN));
 }
 
@@ -339,10 +338,10 @@ static void test_a_wish_is_no_order(void)
     set_up(&aws.base);
     failure.retry_after = FORBIDDEN;
     CHECK_DECISION(RETRY, STRATEGY, orchestrate(0));
-    CHECK_EQUAL(20000, request.delay);
+    CHECK_EQUAL(20000, op.delay);
     failure.retry_after = 7;
     CHECK_DECISION(RETRY, STRATEGY, orchestrate(0));
-    CHECK_EQUAL(2000, request.delay);
+    CHECK_EQUAL(2000, op.delay);
     set_up(&answering);
     failure.retry_after = FORBIDDEN;
     CHECK_EQUAL(20, orchestrate(0).delay);
@@ -354,19 +353,19 @@ static void check_obeyed(const char *name, unsigned cause)
     size_t i;
     for (i = 0; i < CHECK_COUNT(orders); i++) {
         decided decision;
-        request.timeout = UINT32_MAX;
-        retry_begin(&request, START);
+        op.timeout = UINT32_MAX;
+        retry_start(&op, NULL, START);
         decision = ordered(orders[i]);
         check_row("%s, order %lu", name, (unsigned long)orders[i]);
         check_decision(RETRY_VERDICT_RETRY, cause, decision, __FILE__, __LINE__);
         CHECK_EQUAL(measured(orders[i]), decision.delay);
-        CHECK_EQUAL(measured(orders[i]), request.delay);
-        CHECK_EQUAL(1, request.retries);
-        CHECK_EQUAL(1, request.code_retries);
+        CHECK_EQUAL(measured(orders[i]), op.delay);
+        CHECK_EQUAL(1, op.retries);
+        CHECK_EQUAL(1, op.code_retries);
         CHECK_EQUAL(measured(orders[i]), told_decision.delay);
         decision = ordered(orders[i]); /* and the second time */
         CHECK_EQUAL(measured(orders[i]), decision.delay);
-        CHECK_EQUAL(2, request.retries);
+        CHECK_EQUAL(2, op.retries);
     }
 }
 
@@ -419,13 +418,13 @@ static void check_refused(const char *name, unsigned cause)
     size_t i;
     for (i = 0; i < CHECK_COUNT(orders); i++) {
         decided decision;
-        retry_begin(&request, START);
+        retry_start(&op, NULL, START);
         decision = ordered(orders[i]);
         check_row("%s, order %lu", name, (unsigned long)orders[i]);
         check_decision(RETRY_VERDICT_FAIL, cause, decision, __FILE__, __LINE__);
         CHECK_EQUAL(0, decision.delay);
-        CHECK_EQUAL(0, request.retries);
-        CHECK(!retry_succeed(&request, START));
+        CHECK_EQUAL(0, op.retries);
+        CHECK_EQUAL(0, retry_left(&op, START));
     }
 }
 
@@ -462,13 +461,13 @@ static void test_budget_exhausted(void)
         decided decision;
         set_up(i & 1 ? &answering : NULL);
         retry_budget_init(&budget, NULL, START);
-        request.timeout = UINT32_MAX;
+        op.timeout = UINT32_MAX;
         decision = ordered(orders[i]);
         check_row("order %lu", (unsigned long)orders[i]);
         CHECK_DECISION(FAIL, BUDGET_EXHAUSTED, decision);
         CHECK_EQUAL(measured(orders[i]), decision.delay);
         CHECK_EQUAL(measured(orders[i]), told_decision.delay);
-        CHECK_EQUAL(0, request.retries);
+        CHECK_EQUAL(0, op.retries);
     }
 }
 
@@ -477,7 +476,7 @@ static void test_budget_pays(void)
     set_up(&answering);
     CHECK_DECISION(RETRY, STRATEGY, ordered(0));
     CHECK_EQUAL(9000, retry_budget_balance(&budget));
-    retry_cancel(&request, START);
+    retry_stop(&op, START);
     CHECK_EQUAL(10000, retry_budget_balance(&budget));
 }
 
@@ -497,7 +496,7 @@ static void test_deadline(void)
             retry_ms left = rows[i].elapsed < 1000 ? 1000 - rows[i].elapsed : 0;
             decided decision;
             set_up(&answering);
-            request.timeout = 1000;
+            op.timeout = 1000;
             failure.reason = reasons[j];
             failure.pushback = true;
             failure.retry_after = rows[i].order;
@@ -518,23 +517,23 @@ static void test_pending(void)
 {
     decided decision;
     set_up(&answering);
-    request.timeout = 1000;
+    op.timeout = 1000;
     answer = retry_action_pending();
-    CHECK_DECISION(PENDING, PENDING, ordered(7));
-    CHECK_EQUAL(0, request.delay);
-    CHECK_DECISION(PENDING, PENDING, resume(retry_action_pending(), 5));
+    CHECK_LATER(ordered(7));
+    CHECK_EQUAL(0, op.delay);
+    CHECK_LATER(resume(retry_action_pending(), 5));
     decision = resume(retry_action_after(100), 10);
     CHECK_DECISION(RETRY, STRATEGY, decision);
     CHECK_EQUAL(7, decision.delay);
-    CHECK_DECISION(PENDING, PENDING, ordered(7));
+    CHECK_LATER(ordered(7));
     CHECK_DECISION(FAIL, REFUSED, resume(retry_action_none(RETRY_CAUSE_REFUSED), 10));
-    retry_begin(&request, START);
-    CHECK_DECISION(PENDING, PENDING, ordered(600));
+    retry_start(&op, NULL, START);
+    CHECK_LATER(ordered(600));
     decision = resume(retry_action_after(1), 500);
     CHECK_DECISION(EXPIRE, DEADLINE, decision);
     CHECK_EQUAL(500, decision.delay);
-    retry_begin(&request, START);
-    CHECK_DECISION(PENDING, PENDING, ordered(600));
+    retry_start(&op, NULL, START);
+    CHECK_LATER(ordered(600));
     retry_budget_init(&budget, NULL, START);
     decision = resume(retry_action_after(1), 0);
     CHECK_DECISION(FAIL, BUDGET_EXHAUSTED, decision);
@@ -577,7 +576,7 @@ static retry_policy policy_of(uint8_t curve, uint8_t jitter)
 /* The next delay is that of attempt n. */
 static void check_attempt(const retry_policy *policy, uint32_t n, int line)
 {
-    retry_ms previous = n == 0 ? 0 : request.delay;
+    retry_ms previous = n == 0 ? 0 : op.delay;
     retry_ms expected = retry_backoff_delay(&policy->backoff, n, previous, UINT32_MAX);
     check_equal(expected, plain().delay, "delay", __FILE__, line);
 }
@@ -599,7 +598,7 @@ static void test_curve_begins_anew(void)
                 CHECK_EQUAL(5000, ordered(5000).delay);
                 for (n = 0; n < 6; n++)
                     CHECK_ATTEMPT(&policy, n);
-                CHECK_EQUAL(before + 7, request.retries);
+                CHECK_EQUAL(before + 7, op.retries);
             }
         }
     }
@@ -640,7 +639,7 @@ static void test_counted_on(void)
         else
             CHECK_RANGE(3 * 255, 3 * (n + 1), plain().delay);
     }
-    CHECK_EQUAL(10 + 1 + 1001, request.retries);
+    CHECK_EQUAL(10 + 1 + 1001, op.retries);
 }
 
 /* The last delay was 5000; DECORRELATED draws as for the first. */
@@ -736,7 +735,7 @@ static void test_strategies_of_ones_own(void)
     CHECK_EQUAL(6, plain().delay);
     CHECK_EQUAL(9, plain().delay);
     failure.code = 1;
-    CHECK_DECISION(PENDING, PENDING, ordered(55));
+    CHECK_LATER(ordered(55));
     CHECK_EQUAL(55, resume(retry_action_after(1), 0).delay);
     failure.code = 0;
     CHECK_EQUAL(3, plain().delay);
@@ -751,11 +750,11 @@ static void test_begin_forgets_the_order(void)
     ordered(55);
     for (i = 0; i < 4; i++)
         plain();
-    retry_begin(&request, START);
+    retry_start(&op, NULL, START);
     CHECK_EQUAL(3, plain().delay);
-    retry_begin(&request, START);
+    retry_start(&op, NULL, START);
     ordered(55);
-    retry_begin(&request, START);
+    retry_start(&op, NULL, START);
     CHECK_EQUAL(3, plain().delay);
     CHECK_EQUAL(6, plain().delay);
 }
@@ -770,7 +769,7 @@ int main(void)
     RUN(test_forbidden_for_every_reason);
     RUN(test_forbidden);
     RUN(test_forbidden_after_a_retry);
-    RUN(test_forbidden_misuse);
+    RUN(test_forbidden_and_pending);
     RUN(test_a_wish_is_no_order);
     RUN(test_obeyed);
     RUN(test_obeyed_by_always);

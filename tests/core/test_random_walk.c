@@ -3,7 +3,6 @@
 #define RETRY_IMPLEMENTATION
 #include "../../retry.h"
 #include "../support/check.h"
-#include "../support/door.h"
 #include "../support/options.h"
 #include "../support/reasons.h"
 
@@ -123,18 +122,18 @@ static struct model models[REQUESTS];
 static retry_time now;
 static unsigned told, expected_told;
 
-static retry_action strange_after(const retry_strategy *self, const retry_operation *request,
+static retry_action strange_after(const retry_strategy *self, const retry_operation *op,
                                   const retry_failure *failure, retry_time at)
 {
-    return chance(3) ? retry_policy_after(self, request, failure, at) : hostile_action();
+    return chance(3) ? retry_policy_after(self, op, failure, at) : hostile_action();
 }
 
-static void tell(void *context, const retry_operation *request, const retry_failure *failure)
+static void tell(void *context, const retry_operation *op, const retry_failure *failure)
 {
     char line[64];
     (void)context;
     told++;
-    CHECK(retry_format(line, (size_t)below(sizeof line + 1), request, failure) > 0);
+    CHECK(retry_format(line, (size_t)below(sizeof line + 1), op, failure) > 0);
 }
 
 static void set_up_policy(unsigned i)
@@ -152,7 +151,7 @@ static void set_up_policy(unsigned i)
 static void set_up(void)
 {
     static const struct {
-        uint32_t timeout_cost, throttle_cost, success, request, floor;
+        uint32_t timeout_cost, throttle_cost, success, op, floor;
         bool refund, charge;
         uint32_t base;
     } rows[BUDGETS] = {
@@ -166,7 +165,7 @@ static void set_up(void)
         options.timeout_cost = rows[i].timeout_cost;
         options.throttle_cost = rows[i].throttle_cost;
         options.success_deposit = rows[i].success;
-        options.request_deposit = rows[i].request;
+        options.request_deposit = rows[i].op;
         options.floor = rows[i].floor;
         options.refund_last = rows[i].refund;
         options.charge_failures = rows[i].charge;
@@ -187,7 +186,7 @@ static void set_up(void)
         clients[i].always_interval = i == 1 ? 70 : 0;
     }
     for (i = 0; i < REQUESTS; i++)
-        requests[i].client = i < CLIENTS ? &clients[i] : NULL;
+        requests[i].client = i < CLIENTS ? &clients[i] : default_client();
 }
 
 /* Time brings tokens up to the base, if it passes: a clock that is set back brings none. All
@@ -299,7 +298,7 @@ static void model_pay(unsigned i, const retry_failure *failure, const decided *d
         model->charge = cost_of(i, failure);
         charge(i, model->charge);
     }
-    if (!open && decision->verdict != RETRY_VERDICT_PENDING) {
+    if (!open && decision->verdict != DECIDE_LATER) {
         add(i, model->charge);
         model->charge = 0;
     }
@@ -318,9 +317,9 @@ static void model_decide(unsigned i, const retry_failure *failure, const decided
         levels[i] -= levels[i] < cost_of(i, failure) ? levels[i] : cost_of(i, failure);
     if (granted && model->attempts < UINT32_MAX)
         model->attempts++;
-    model->state = granted ? OPEN : decision->verdict == RETRY_VERDICT_PENDING ? WAITING : NOT_OPEN;
+    model->state = granted ? OPEN : decision->verdict == DECIDE_LATER ? WAITING : NOT_OPEN;
     model->failure = *failure;
-    expected_told += i < CLIENTS && decision->verdict != RETRY_VERDICT_PENDING;
+    expected_told += i < CLIENTS && decision->verdict != DECIDE_LATER;
 }
 
 /* ---- moves --------------------------------------------------------------------------------- */
@@ -333,23 +332,17 @@ static bool same(const retry_operation *a, const retry_operation *b)
            a->code == b->code && a->code_since == b->code_since && a->started == b->started;
 }
 
-static bool is_misuse(const decided *decision)
-{
-    return decision->verdict == RETRY_VERDICT_FAIL && decision->delay == 0 &&
-           (decision->cause == RETRY_CAUSE_MISUSE || decision->cause == RETRY_CAUSE_CANCELLED);
-}
-
-static void check_bounds(const retry_operation *request, const retry_failure *failure,
+static void check_bounds(const retry_operation *op, const retry_failure *failure,
                          const decided *decision)
 {
     CHECK(decision->verdict != RETRY_VERDICT_SUCCESS);
     if (decision->verdict == RETRY_VERDICT_EXPIRE) {
         CHECK_EQUAL(RETRY_CAUSE_DEADLINE, decision->cause);
-        CHECK_RANGE(0, request->timeout, decision->delay);
+        CHECK_RANGE(0, op->timeout, decision->delay);
     }
     if (decision->verdict == RETRY_VERDICT_RETRY) {
-        CHECK(request->timeout == UINT32_MAX || decision->delay < request->timeout);
-        CHECK_EQUAL(decision->delay, request->delay);
+        CHECK(op->timeout == UINT32_MAX || decision->delay < op->timeout);
+        CHECK_EQUAL(decision->delay, op->delay);
         CHECK(decision->delay <= UINT32_C(1) << 31);
         CHECK(!failure->pushback || decision->delay == failure->retry_after ||
               decision->delay == UINT32_C(1) << 31);
@@ -361,7 +354,6 @@ static void check_decision_of(unsigned i, const retry_failure *failure,
                               const retry_operation *before, decided decision, bool fresh)
 {
     if (models[i].state != (fresh ? OPEN : WAITING)) {
-        CHECK(is_misuse(&decision));
         CHECK(same(before, &requests[i]));
         return;
     }
@@ -374,12 +366,12 @@ static void move_begin(unsigned i)
     if (models[i].state == NOT_OPEN || chance(20)) {
         requests[i].timeout = chance(2) ? UINT32_MAX : chance(2) ? hostile() : 100000;
         requests[i].idempotent = !chance(3);
-        retry_begin(&requests[i], now);
+        retry_start(&requests[i], NULL, now);
         model_begin(i);
     }
 }
 
-static void move_orchestrate(unsigned i)
+static void move_decide(unsigned i)
 {
     retry_failure failure = hostile_failure();
     retry_operation before;
@@ -389,7 +381,7 @@ static void move_orchestrate(unsigned i)
         requests[i].retries = models[i].attempts = UINT32_MAX - below(2);
         requests[i].code_retries = requests[i].retries - below(2); /* never more */
     }
-    decision = retry_orchestrate(&requests[i], &failure, now);
+    decision = decide(&requests[i], &failure, now);
     check_decision_of(i, &failure, &before, decision, true);
 }
 
@@ -403,14 +395,14 @@ static unsigned waiting(unsigned i)
     return i;
 }
 
-static void move_resume(unsigned any)
+static void move_answer(unsigned any)
 {
     unsigned i = waiting(any);
     retry_failure failure = models[i].state == WAITING ? models[i].failure : hostile_failure();
     retry_operation before;
     memcpy(&before, &requests[i], sizeof before);
-    check_decision_of(i, &failure, &before,
-                      retry_resume(&requests[i], &failure, hostile_action(), now), false);
+    check_decision_of(i, &failure, &before, decide_later(&requests[i], hostile_action(), now),
+                      false);
 }
 
 static void move_finish(unsigned i)
@@ -419,11 +411,13 @@ static void move_finish(unsigned i)
     bool open = models[i].state != NOT_OPEN;
     memcpy(&before, &requests[i], sizeof before);
     if (models[i].state != WAITING && chance(2)) { /* what waits has no attempt */
-        CHECK_EQUAL(open, retry_succeed(&requests[i], now));
-        if (open)
+        decided end = decide(&requests[i], NULL, now);
+        if (open) {
+            CHECK_DECISION(SUCCESS, NONE, end);
             model_succeed(i);
+        }
     } else {
-        retry_cancel(&requests[i], now);
+        retry_stop(&requests[i], now);
         if (open)
             model_cancel(i);
     }
@@ -434,16 +428,13 @@ static void move_null(unsigned i)
 {
     retry_failure failure = hostile_failure();
     retry_operation before;
-    decided decision = retry_orchestrate(NULL, &failure, now);
     memcpy(&before, &requests[i], sizeof before);
-    CHECK(is_misuse(&decision));
-    decision = retry_orchestrate(&requests[i], NULL, now);
-    CHECK(is_misuse(&decision));
-    decision = retry_resume(&requests[i], NULL, hostile_action(), now);
-    CHECK(is_misuse(&decision));
-    retry_begin(NULL, now);
-    retry_cancel(NULL, now);
-    CHECK(!retry_succeed(NULL, now));
+    retry_start(NULL, NULL, now);
+    CHECK_EQUAL(RETRY_CAUSE_MISUSE, retry_next(NULL, now).cause);
+    retry_ended(NULL, 0, &failure, now);
+    retry_answer(NULL, hostile_action(), now);
+    retry_stop(NULL, now);
+    CHECK_EQUAL(0, retry_left(NULL, now));
     CHECK(same(&before, &requests[i]));
 }
 
@@ -531,8 +522,8 @@ static void move_classify(unsigned i)
 }
 
 static void (*const moves[])(unsigned) = {
-    move_begin,       move_begin,  move_orchestrate, move_orchestrate, move_orchestrate,
-    move_orchestrate, move_resume, move_finish,      move_null,        move_forget,
+    move_begin,       move_begin,  move_decide, move_decide, move_decide,
+    move_decide, move_answer, move_finish,      move_null,        move_forget,
     move_budget,      move_policy, move_backoff,     move_connection,  move_classify,
 };
 

@@ -2,7 +2,6 @@
 #define RETRY_IMPLEMENTATION
 #include "../../retry.h"
 #include "../support/check.h"
-#include "../support/door.h"
 #include "../support/reasons.h"
 
 #define ALLOWS RETRY_REASON_ALLOWS_NON_IDEMPOTENT
@@ -19,24 +18,25 @@ static bool is_valid(uint32_t reason)
     return reason < RETRY_REASON_COUNT || is_user(reason);
 }
 
-/* What retry_orchestrate makes of the reason for a request that is idempotent, or not. */
+/* What is decided of the reason for an operation that is idempotent, or not. */
 static void check_decided(retry_reason reason, const reason_row *row, bool idempotent)
 {
     static const uint8_t causes[] = {RETRY_CAUSE_STRATEGY, RETRY_CAUSE_ALWAYS,
                                      RETRY_CAUSE_NOT_RETRYABLE, RETRY_CAUSE_UNKNOWN_REASON,
                                      RETRY_CAUSE_THROTTLED};
     unsigned cause = causes[row->decided];
-    retry_operation request;
+    retry_operation op;
     retry_failure failure = check_failure_of(reason);
     decided decision;
-    memset(&request, 0, sizeof request);
-    request.idempotent = idempotent;
-    retry_begin(&request, 0);
-    decision = retry_orchestrate(&request, &failure, 0);
+    memset(&op, 0, sizeof op);
+    op.client = default_client();
+    op.idempotent = idempotent;
+    retry_start(&op, NULL, 0);
+    decision = decide(&op, &failure, 0);
     if (row->decided == REASON_ASKED && !row->another && !idempotent)
         cause = RETRY_CAUSE_NOT_IDEMPOTENT;
     CHECK_EQUAL(cause, decision.cause);
-    CHECK_EQUAL(!row->another && row->decided != REASON_FINAL, request.ambiguous);
+    CHECK_EQUAL(!row->another && row->decided != REASON_FINAL, op.ambiguous);
 }
 
 static void test_table(void)
@@ -147,14 +147,15 @@ static void test_sets_full_and_empty(void)
 /* The set that a request gets out of one failure with this reason. */
 static retry_reason_set set_of(retry_reason reason)
 {
-    retry_operation request;
+    retry_operation op;
     retry_failure failure;
-    memset(&request, 0, sizeof request);
+    memset(&op, 0, sizeof op);
+    op.client = default_client();
     memset(&failure, 0, sizeof failure);
     failure.reason = reason;
-    retry_begin(&request, 0);
-    retry_orchestrate(&request, &failure, 0);
-    return request.reasons;
+    retry_start(&op, NULL, 0);
+    decide(&op, &failure, 0);
+    return op.reasons;
 }
 
 static retry_reason numbered(unsigned i)

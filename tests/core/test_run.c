@@ -3,7 +3,6 @@
 #include "../../retry.h"
 #include "../support/check.h"
 #include "../support/clocks.h"
-#include "../support/door.h"
 #include "../support/options.h"
 
 #define START ((retry_time)-50)
@@ -136,7 +135,7 @@ static void test_success_at_once(void)
     CHECK_EQUAL(0, fake.sleeps);
     CHECK(server.op == &operation);
     CHECK_EQUAL(START, operation.started);
-    CHECK(!retry_succeed(&operation, START)); /* finished */
+    CHECK_EQUAL(0, retry_left(&operation, START)); /* finished */
 }
 
 static void test_success_after_retries(void)
@@ -442,7 +441,7 @@ static void test_orders(void)
 /* Both ways to stop it. */
 static void by_request(void)
 {
-    retry_cancel(&operation, fake.now);
+    retry_stop(&operation, fake.now);
 }
 
 static void by_operation(void)

@@ -6,7 +6,6 @@
 #define RETRY_IMPLEMENTATION
 #include "../../retry.h"
 #include "../support/check.h"
-#include "../support/door.h"
 #include "../support/workers.h"
 
 static retry_budget budget;
@@ -136,30 +135,29 @@ static void test_refill(void)
 /* One request to its end: fails up to three times, then works, is cancelled, fails or expires. */
 static void one_request(struct worker *worker, uint32_t *state)
 {
-    retry_operation request;
+    retry_operation op;
     retry_failure failure;
     uint32_t failures = threads_choose(state) % 4, granted = 0;
-    memset(&request, 0, sizeof request);
+    memset(&op, 0, sizeof op);
     memset(&failure, 0, sizeof failure);
     failure.reason = RETRY_REASON_KV_LOCKED;
-    request.client = &client;
-    request.timeout = 100000;
-    retry_begin(&request, 0);
+    op.client = &client;
+    op.timeout = 100000;
+    retry_start(&op, NULL, 0);
     for (; granted < failures; granted++)
-        if (retry_orchestrate(&request, &failure, 0).verdict != RETRY_VERDICT_RETRY)
+        if (decide(&op, &failure, 0).verdict != RETRY_VERDICT_RETRY)
             break;
     worker->granted += granted;
     if (granted < failures) {
         worker->denied++;
     } else if (threads_choose(state) % 2 == 0) {
         worker->refunds += granted > 0;
-        retry_cancel(&request, 0);
+        retry_stop(&op, 0);
     } else if (threads_choose(state) % 2 == 0) { /* too late: the retry's charge goes back */
-        worker->wrong +=
-            retry_orchestrate(&request, &failure, 200000).verdict == RETRY_VERDICT_RETRY;
+        worker->wrong += decide(&op, &failure, 200000).verdict == RETRY_VERDICT_RETRY;
     } else {
         worker->deposited += 100;
-        worker->wrong += !retry_succeed(&request, 0);
+        worker->wrong += decide(&op, NULL, 0).verdict != RETRY_VERDICT_SUCCESS;
     }
 }
 
@@ -245,12 +243,13 @@ static uint32_t drawn[THREADS * DRAWS];
 static void *draw(void *context)
 {
     const struct worker *worker = (const struct worker *)context;
-    retry_operation request;
+    retry_operation op;
     unsigned i;
-    memset(&request, 0, sizeof request);
-    retry_begin(&request, worker->number);
+    memset(&op, 0, sizeof op);
+    op.client = default_client();
+    retry_start(&op, NULL, worker->number);
     for (i = 0; i < DRAWS; i++)
-        drawn[worker->number * DRAWS + i] = retry_random(&request);
+        drawn[worker->number * DRAWS + i] = retry_random(&op);
     return NULL;
 }
 

@@ -3,7 +3,6 @@
 #define RETRY_IMPLEMENTATION
 #include "../../retry.h"
 #include "../support/check.h"
-#include "../support/door.h"
 
 static uint32_t counter;           /* goes round after 2^32 ticks, or */
 static uint32_t last = UINT32_MAX; /* behind this one */
@@ -67,18 +66,19 @@ static void test_request(void)
     };
     size_t i;
     for (i = 0; i < CHECK_COUNT(rows); i++) {
-        retry_operation request, wrong;
+        retry_operation op, wrong;
         check_row("%lu Hz", (unsigned long)rows[i].hz);
         hz = rows[i].hz;
         total = 0;
-        memset(&request, 0, sizeof request);
-        request.timeout = 10000;
-        wrong = request;
+        memset(&op, 0, sizeof op);
+        op.client = default_client();
+        op.timeout = 10000;
+        wrong = op;
         counter = check_before(0, 4 * hz);
-        retry_begin(&request, now_ms());
-        retry_begin(&wrong, converted());
+        retry_start(&op, NULL, now_ms());
+        retry_start(&wrong, NULL, converted());
         counter = 4 * hz;
-        CHECK_RANGE(rows[i].left - 1, rows[i].left + 1, retry_left(&request, now_ms()));
+        CHECK_RANGE(rows[i].left - 1, rows[i].left + 1, retry_left(&op, now_ms()));
         CHECK_EQUAL(rows[i].wrong, retry_left(&wrong, converted()));
     }
 }

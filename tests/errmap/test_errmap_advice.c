@@ -3,7 +3,6 @@
 #include "../../errmap.h"
 
 #include "../support/check.h"
-#include "../support/door.h"
 
 #define SPACE 32 /* entries */
 
@@ -226,11 +225,11 @@ static void test_delays(void)
 }
 
 /* A strategy that grants exactly 77 ms, and one that is no strategy. */
-static retry_action after_77(const retry_strategy *self, const retry_operation *request,
+static retry_action after_77(const retry_strategy *self, const retry_operation *op,
                              const retry_failure *failure, retry_time now)
 {
     (void)self;
-    (void)request;
+    (void)op;
     (void)failure;
     (void)now;
     return retry_action_after(77);
@@ -251,11 +250,12 @@ static retry_failure failure_of(retry_reason reason, uint32_t code)
 /* A request under way with its own strategy. */
 static retry_operation begin(const errmap_strategy *strategy, retry_time now)
 {
-    retry_operation request;
-    memset(&request, 0, sizeof request);
-    request.strategy = &strategy->base;
-    retry_begin(&request, now);
-    return request;
+    retry_operation op;
+    memset(&op, 0, sizeof op);
+    op.client = default_client();
+    op.strategy = &strategy->base;
+    retry_start(&op, NULL, now);
+    return op;
 }
 
 static void test_strategy_follows_the_specification(void)
@@ -265,15 +265,15 @@ static void test_strategy_follows_the_specification(void)
     errmap map;
     errmap_strategy strategy = ERRMAP_STRATEGY(&map, &seventy_seven);
     const retry_failure failure = failure_of(INDICATED, 0x700);
-    retry_operation request;
+    retry_operation op;
     retry_time now = 5;
     size_t i;
     memset(&map, 0, sizeof map);
     map.entries = &entry;
     map.count = 1;
-    request = begin(&strategy, now);
+    op = begin(&strategy, now);
     for (i = 0; i < CHECK_COUNT(delays); i++) {
-        const decided decision = retry_orchestrate(&request, &failure, now);
+        const decided decision = decide(&op, &failure, now);
         check_row("retry %u", (unsigned)i);
         CHECK_EQUAL(RETRY_VERDICT_RETRY, decision.verdict);
         CHECK_EQUAL(RETRY_CAUSE_STRATEGY, decision.cause);
@@ -293,7 +293,7 @@ static void test_strategy_counts_by_code(void)
     errmap_entry entries[2];
     errmap map;
     errmap_strategy strategy = ERRMAP_STRATEGY(&map, &seventy_seven);
-    retry_operation request;
+    retry_operation op;
     size_t i;
     entries[0] = spec(ERRMAP_SPEC_LINEAR, 2, 50, 50, 0);
     entries[1] = spec(ERRMAP_SPEC_CONSTANT, 7, 9, 0, 0);
@@ -301,11 +301,11 @@ static void test_strategy_counts_by_code(void)
     memset(&map, 0, sizeof map);
     map.entries = entries;
     map.count = 2;
-    request = begin(&strategy, 0);
+    op = begin(&strategy, 0);
     for (i = 0; i < CHECK_COUNT(steps); i++) {
         const retry_failure failure = failure_of(INDICATED, steps[i].code);
         check_row("step %u", (unsigned)i);
-        CHECK_EQUAL(steps[i].delay, retry_orchestrate(&request, &failure, 0).delay);
+        CHECK_EQUAL(steps[i].delay, decide(&op, &failure, 0).delay);
     }
 }
 
@@ -324,16 +324,16 @@ static void test_max_duration(void)
         const retry_time start = (retry_time)-500; /* so that it wraps on the way */
         errmap map;
         errmap_strategy strategy = ERRMAP_STRATEGY(&map, NULL);
-        retry_operation request;
+        retry_operation op;
         decided decision;
         memset(&map, 0, sizeof map);
         map.entries = &entry;
         map.count = 1;
-        request = begin(&strategy, start);
-        request.timeout = UINT32_MAX;
+        op = begin(&strategy, start);
+        op.timeout = UINT32_MAX;
         if (rows[i].last != 0)
-            retry_orchestrate(&request, &failure, start);
-        decision = retry_orchestrate(&request, &failure, check_after(start, rows[i].last));
+            decide(&op, &failure, start);
+        decision = decide(&op, &failure, check_after(start, rows[i].last));
         check_row("max %lu, at %lu", (unsigned long)rows[i].max_duration,
                   (unsigned long)rows[i].last);
         CHECK_EQUAL(rows[i].granted ? RETRY_VERDICT_RETRY : RETRY_VERDICT_FAIL, decision.verdict);
@@ -373,14 +373,14 @@ static void test_max_duration_and_the_clock(void)
         const retry_failure failure = failure_of(INDICATED, 0x700);
         errmap map;
         errmap_strategy strategy = ERRMAP_STRATEGY(&map, NULL);
-        retry_operation request;
+        retry_operation op;
         retry_action action;
         memset(&map, 0, sizeof map);
         map.entries = &entry;
         map.count = 1;
-        request = begin(&strategy, 10000);
-        retry_orchestrate(&request, &failure, 10000);
-        action = errmap_strategy_after(&strategy.base, &request, &failure,
+        op = begin(&strategy, 10000);
+        decide(&op, &failure, 10000);
+        action = errmap_strategy_after(&strategy.base, &op, &failure,
                                        check_after(10000, rows[i].passed));
         check_row("max %lu, after %lu", (unsigned long)rows[i].max_duration,
                   (unsigned long)rows[i].passed);
@@ -398,16 +398,16 @@ static void test_max_duration_by_code(void)
     const retry_failure other = failure_of(INDICATED, 0x701);
     errmap map;
     errmap_strategy strategy = ERRMAP_STRATEGY(&map, &seventy_seven);
-    retry_operation request;
+    retry_operation op;
     memset(&map, 0, sizeof map);
     map.entries = &entry;
     map.count = 1;
-    request = begin(&strategy, 0);
-    CHECK_EQUAL(100, retry_orchestrate(&request, &failure, 0).delay);
-    CHECK_EQUAL(77, retry_orchestrate(&request, &other, 850).delay);
-    CHECK_EQUAL(100, retry_orchestrate(&request, &failure, 3000).delay);
-    CHECK_EQUAL(100, retry_orchestrate(&request, &failure, 3899).delay);
-    CHECK_EQUAL(RETRY_CAUSE_MAX_DURATION, retry_orchestrate(&request, &failure, 3900).cause);
+    op = begin(&strategy, 0);
+    CHECK_EQUAL(100, decide(&op, &failure, 0).delay);
+    CHECK_EQUAL(77, decide(&op, &other, 850).delay);
+    CHECK_EQUAL(100, decide(&op, &failure, 3000).delay);
+    CHECK_EQUAL(100, decide(&op, &failure, 3899).delay);
+    CHECK_EQUAL(RETRY_CAUSE_MAX_DURATION, decide(&op, &failure, 3900).cause);
 }
 
 static void test_fallback(void)
@@ -419,32 +419,32 @@ static void test_fallback(void)
     errmap map;
     errmap_strategy strategy = ERRMAP_STRATEGY(&map, &seventy_seven);
     retry_failure failure = failure_of(RETRY_REASON_KV_TEMPORARY_FAILURE, 0x700);
-    retry_operation request = begin(&strategy, 0);
+    retry_operation op = begin(&strategy, 0);
     memset(&map, 0, sizeof map);
     map.entries = &entry;
     map.count = 1;
-    CHECK_EQUAL(77, retry_orchestrate(&request, &failure, 0).delay);
+    CHECK_EQUAL(77, decide(&op, &failure, 0).delay);
     failure.reason = RETRY_REASON_SOCKET_NOT_AVAILABLE;
-    CHECK_EQUAL(77, retry_orchestrate(&request, &failure, 0).delay);
+    CHECK_EQUAL(77, decide(&op, &failure, 0).delay);
     failure = failure_of(INDICATED, 0x701);
-    CHECK_EQUAL(77, retry_orchestrate(&request, &failure, 0).delay);
+    CHECK_EQUAL(77, decide(&op, &failure, 0).delay);
     failure.code = 0x700;
-    CHECK_EQUAL(100, retry_orchestrate(&request, &failure, 0).delay);
+    CHECK_EQUAL(100, decide(&op, &failure, 0).delay);
     failure.code = 0x10700;
-    CHECK_EQUAL(77, retry_orchestrate(&request, &failure, 0).delay);
+    CHECK_EQUAL(77, decide(&op, &failure, 0).delay);
     failure.code = 0x700;
     map.entries = &bare;
-    CHECK_EQUAL(77, retry_orchestrate(&request, &failure, 0).delay);
+    CHECK_EQUAL(77, decide(&op, &failure, 0).delay);
     map.entries = &foreign;
-    CHECK_EQUAL(77, retry_orchestrate(&request, &failure, 0).delay);
+    CHECK_EQUAL(77, decide(&op, &failure, 0).delay);
     map.entries = &hasty;
-    CHECK_EQUAL(77, retry_orchestrate(&request, &failure, 0).delay);
+    CHECK_EQUAL(77, decide(&op, &failure, 0).delay);
     strategy.map = NULL;
-    CHECK_EQUAL(77, retry_orchestrate(&request, &failure, 0).delay);
+    CHECK_EQUAL(77, decide(&op, &failure, 0).delay);
     strategy.fallback = NULL;
-    CHECK_RANGE(1, 5000, retry_orchestrate(&request, &failure, 0).delay);
+    CHECK_RANGE(1, 5000, decide(&op, &failure, 0).delay);
     strategy.fallback = &hollow;
-    CHECK_EQUAL(RETRY_CAUSE_MISUSE, retry_orchestrate(&request, &failure, 0).cause);
+    CHECK_EQUAL(RETRY_CAUSE_MISUSE, decide(&op, &failure, 0).cause);
 }
 
 static void test_not_permitted(void)
@@ -453,19 +453,19 @@ static void test_not_permitted(void)
     errmap map;
     errmap_strategy strategy = ERRMAP_STRATEGY(&map, &seventy_seven);
     retry_failure failure = failure_of(RETRY_REASON_SOCKET_CLOSED_WHILE_IN_FLIGHT, 0x700);
-    retry_operation request = begin(&strategy, 0);
+    retry_operation op = begin(&strategy, 0);
     decided decision;
     memset(&map, 0, sizeof map);
     map.entries = &entry;
     map.count = 1;
-    decision = retry_orchestrate(&request, &failure, 0);
+    decision = decide(&op, &failure, 0);
     CHECK_EQUAL(RETRY_VERDICT_FAIL, decision.verdict);
     CHECK_EQUAL(RETRY_CAUSE_NOT_IDEMPOTENT, decision.cause);
-    request.idempotent = true;
-    retry_begin(&request, 0);
-    CHECK_EQUAL(77, retry_orchestrate(&request, &failure, 0).delay);
+    op.idempotent = true;
+    retry_start(&op, NULL, 0);
+    CHECK_EQUAL(77, decide(&op, &failure, 0).delay);
     failure.reason = INDICATED;
-    CHECK_EQUAL(100, retry_orchestrate(&request, &failure, 0).delay);
+    CHECK_EQUAL(100, decide(&op, &failure, 0).delay);
 }
 
 /* The request's own timeout holds as ever. */
@@ -475,17 +475,18 @@ static void test_deadline(void)
     errmap map;
     errmap_strategy strategy = ERRMAP_STRATEGY(&map, NULL);
     const retry_failure failure = failure_of(INDICATED, 0x700);
-    retry_operation request;
+    retry_operation op;
     decided decision;
     memset(&map, 0, sizeof map);
     map.entries = &entry;
     map.count = 1;
-    memset(&request, 0, sizeof request);
-    request.strategy = &strategy.base;
-    request.timeout = 2500;
-    retry_begin(&request, 0);
-    CHECK_EQUAL(2000, retry_orchestrate(&request, &failure, 0).delay);
-    decision = retry_orchestrate(&request, &failure, 2000);
+    memset(&op, 0, sizeof op);
+    op.client = default_client();
+    op.strategy = &strategy.base;
+    op.timeout = 2500;
+    retry_start(&op, NULL, 0);
+    CHECK_EQUAL(2000, decide(&op, &failure, 0).delay);
+    decision = decide(&op, &failure, 2000);
     CHECK_EQUAL(RETRY_VERDICT_EXPIRE, decision.verdict);
     CHECK_EQUAL(500, decision.delay);
 }
@@ -493,12 +494,12 @@ static void test_deadline(void)
 static void test_misuse(void)
 {
     errmap_strategy strategy = ERRMAP_STRATEGY(NULL, NULL);
-    retry_operation request = begin(&strategy, 0);
+    retry_operation op = begin(&strategy, 0);
     const retry_failure failure = failure_of(INDICATED, 0x700);
-    CHECK_EQUAL(RETRY_CAUSE_MISUSE, errmap_strategy_after(NULL, &request, &failure, 0).cause);
+    CHECK_EQUAL(RETRY_CAUSE_MISUSE, errmap_strategy_after(NULL, &op, &failure, 0).cause);
     CHECK_EQUAL(RETRY_CAUSE_MISUSE, errmap_strategy_after(&strategy.base, NULL, &failure, 0).cause);
-    CHECK_EQUAL(RETRY_CAUSE_MISUSE, errmap_strategy_after(&strategy.base, &request, NULL, 0).cause);
-    CHECK_EQUAL(RETRY_ACTION_NONE, errmap_strategy_after(&strategy.base, &request, NULL, 0).kind);
+    CHECK_EQUAL(RETRY_CAUSE_MISUSE, errmap_strategy_after(&strategy.base, &op, NULL, 0).cause);
+    CHECK_EQUAL(RETRY_ACTION_NONE, errmap_strategy_after(&strategy.base, &op, NULL, 0).kind);
 }
 
 int main(void)

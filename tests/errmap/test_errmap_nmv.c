@@ -2,7 +2,6 @@
 #define RETRY_IMPLEMENTATION
 #include "../../errmap.h"
 #include "../support/check.h"
-#include "../support/door.h"
 
 enum { BEGIN, REJECTED, CONFIG, STOP };
 
@@ -237,27 +236,28 @@ static void test_as_an_order(void)
         bool has_fast_forward;
         retry_ms delay;
     } steps[] = {{false, 100}, {false, 100}, {true, 0}, {true, 100}, {false, 100}, {true, 0}};
-    retry_operation request;
+    retry_operation op;
     const errmap_advice advice = errmap_classify_kv(NULL, 0x07, 0x00);
     retry_failure failure = advice.failure;
     errmap_nmv nmv;
     size_t i;
-    memset(&request, 0, sizeof request);
+    memset(&op, 0, sizeof op);
+    op.client = default_client();
     memset(&nmv, 0, sizeof nmv);
-    request.strategy = retry_fail_fast();
-    retry_begin(&request, 0);
+    op.strategy = retry_fail_fast();
+    retry_start(&op, NULL, 0);
     errmap_nmv_begin(&nmv, 7);
     for (i = 0; i < CHECK_COUNT(steps); i++) {
         decided decision;
         failure.pushback = true;
         failure.retry_after = errmap_nmv_rejected(&nmv, 7, steps[i].has_fast_forward).delay;
-        decision = retry_orchestrate(&request, &failure, 0);
+        decision = decide(&op, &failure, 0);
         check_row("step %u", (unsigned)i);
         CHECK_DECISION(RETRY, ALWAYS, decision);
         CHECK_EQUAL(steps[i].delay, decision.delay);
     }
     failure.pushback = false; /* without the order the ladder goes on */
-    CHECK_EQUAL(1000, retry_orchestrate(&request, &failure, 0).delay);
+    CHECK_EQUAL(1000, decide(&op, &failure, 0).delay);
 }
 
 int main(void)

@@ -24,7 +24,7 @@
 #include <string.h>
 
 #include "../support/by_hand.h"
-#include "../support/decided.h"
+#include "../support/decide.h"
 #include "../support/reasons.h"
 #include "bytes.h"
 #include "clock.h"

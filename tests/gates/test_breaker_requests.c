@@ -3,7 +3,6 @@
 #define RETRY_IMPLEMENTATION
 #include "../../retry.h"
 #include "../support/check.h"
-#include "../support/door.h"
 
 /* A breaker that a single sick report opens for 900 ms. */
 static retry_breaker hasty(void)
@@ -48,19 +47,20 @@ static void test_orchestrate(void)
 {
     retry_breaker breaker = hasty();
     retry_failure failure = check_failure_of(RETRY_REASON_ATTEMPT_TIMED_OUT);
-    retry_operation request;
+    retry_operation op;
     decided decision;
     CHECK(retry_breaker_report(&breaker, retry_breaker_ask(&breaker, true, 0), &failure, 0));
     failure = retry_classify_permit(retry_breaker_ask(&breaker, true, 100));
-    memset(&request, 0, sizeof request);
-    request.timeout = 901;
-    retry_begin(&request, 100);
-    decision = retry_orchestrate(&request, &failure, 100);
+    memset(&op, 0, sizeof op);
+    op.client = default_client();
+    op.timeout = 901;
+    retry_start(&op, NULL, 100);
+    decision = decide(&op, &failure, 100);
     CHECK_DECISION(RETRY, STRATEGY, decision);
     CHECK_EQUAL(900, decision.delay);
-    request.timeout = 900;
-    retry_begin(&request, 100);
-    decision = retry_orchestrate(&request, &failure, 100);
+    op.timeout = 900;
+    retry_start(&op, NULL, 100);
+    decision = decide(&op, &failure, 100);
     CHECK_DECISION(EXPIRE, DEADLINE, decision);
 }
 

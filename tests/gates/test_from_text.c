@@ -4,7 +4,7 @@
 #define RETRY_IMPLEMENTATION
 #include "../../retry.h"
 #include "../support/check.h"
-#include "../support/door.h"
+#include "../support/options.h"
 #include "../support/texts.h"
 
 #include <stdlib.h>
@@ -358,19 +358,19 @@ static void test_no_budget(void)
         retry_budget_options options;
         retry_budget budget;
         retry_client client;
-        retry_operation request;
+        retry_operation op;
         unsigned tries;
         CHECK(retry_parse_budget(&options, texts[i], strlen(texts[i]), NULL));
         retry_budget_init(&budget, &options, 0);
         memset(&client, 0, sizeof client);
-        memset(&request, 0, sizeof request);
+        memset(&op, 0, sizeof op);
         client.budget = &budget;
-        request.client = &client;
-        retry_begin(&request, 0);
+        op.client = &client;
+        retry_start(&op, NULL, 0);
         check_row("\"%s\"", texts[i]);
         for (tries = 0; tries < 1000; tries++) {
             failure.timeout = tries & 1;
-            CHECK_DECISION(RETRY, STRATEGY, retry_orchestrate(&request, &failure, 0));
+            CHECK_DECISION(RETRY, STRATEGY, decide(&op, &failure, 0));
         }
         CHECK_EQUAL(UINT32_MAX, retry_budget_balance(&budget));
     }
@@ -398,18 +398,18 @@ static void test_grpc_of_any_size(void)
         retry_budget_options options;
         retry_budget budget;
         retry_client client;
-        retry_operation request;
+        retry_operation op;
         unsigned retries = 0;
         check_row("\"%s\"", rows[i].text);
         CHECK(retry_parse_budget(&options, rows[i].text, strlen(rows[i].text), NULL));
         CHECK_EQUAL(rows[i].floor, options.floor);
         retry_budget_init(&budget, &options, 0);
         memset(&client, 0, sizeof client);
-        memset(&request, 0, sizeof request);
+        memset(&op, 0, sizeof op);
         client.budget = &budget;
-        request.client = &client;
-        retry_begin(&request, 0);
-        while (retry_orchestrate(&request, &failure, 0).verdict == RETRY_VERDICT_RETRY)
+        op.client = &client;
+        retry_start(&op, NULL, 0);
+        while (decide(&op, &failure, 0).verdict == RETRY_VERDICT_RETRY)
             retries++;
         CHECK_EQUAL(rows[i].retries, retries);
     }
@@ -516,22 +516,22 @@ static void test_throttled_is_never_shorter(void)
         retry_policy policy = policy_of(rows[i].text);
         retry_failure failure = check_failure_of(RETRY_REASON_KV_LOCKED);
         retry_client client;
-        retry_operation request;
+        retry_operation op;
         uint32_t n;
         check_row("\"%s\"", rows[i].text);
         memset(&client, 0, sizeof client);
-        memset(&request, 0, sizeof request);
+        memset(&op, 0, sizeof op);
         client.strategy = &policy.base;
         client.random = top;
-        request.client = &client;
-        request.timeout = UINT32_MAX;
-        retry_begin(&request, 0);
-        CHECK_EQUAL(rows[i].first, retry_orchestrate(&request, &failure, 0).delay);
-        CHECK_EQUAL(rows[i].second, retry_orchestrate(&request, &failure, 0).delay);
+        op.client = &client;
+        op.timeout = UINT32_MAX;
+        retry_start(&op, NULL, 0);
+        CHECK_EQUAL(rows[i].first, decide(&op, &failure, 0).delay);
+        CHECK_EQUAL(rows[i].second, decide(&op, &failure, 0).delay);
         failure.throttle = true;
-        retry_begin(&request, 0);
-        CHECK_EQUAL(rows[i].throttled, retry_orchestrate(&request, &failure, 0).delay);
-        CHECK_EQUAL(rows[i].throttled_second, retry_orchestrate(&request, &failure, 0).delay);
+        retry_start(&op, NULL, 0);
+        CHECK_EQUAL(rows[i].throttled, decide(&op, &failure, 0).delay);
+        CHECK_EQUAL(rows[i].throttled_second, decide(&op, &failure, 0).delay);
         for (n = 0; n < 40 && policy.throttle_backoff.initial != 0; n++)
             CHECK(retry_backoff_delay(&policy.throttle_backoff, n, 0, UINT32_MAX) >=
                   retry_backoff_delay(&policy.backoff, n, 0, UINT32_MAX));
@@ -544,19 +544,19 @@ static void test_a_policy_at_work(void)
 {
     retry_policy policy = policy_of("aws-2026 attempts=4 initial=10ms factor=3 max=1500ms");
     retry_failure failure = check_failure_of(RETRY_REASON_KV_LOCKED);
-    retry_operation request;
+    retry_operation op;
     retry_client client;
     memset(&client, 0, sizeof client);
-    memset(&request, 0, sizeof request);
+    memset(&op, 0, sizeof op);
     client.strategy = &policy.base;
     client.random = top;
-    request.client = &client;
-    retry_begin(&request, 0);
-    CHECK_EQUAL(10, retry_orchestrate(&request, &failure, 0).delay);
-    CHECK_EQUAL(30, retry_orchestrate(&request, &failure, 0).delay);
+    op.client = &client;
+    retry_start(&op, NULL, 0);
+    CHECK_EQUAL(10, decide(&op, &failure, 0).delay);
+    CHECK_EQUAL(30, decide(&op, &failure, 0).delay);
     failure.throttle = true;
-    CHECK_EQUAL(1500, retry_orchestrate(&request, &failure, 0).delay);
-    CHECK_DECISION(FAIL, ATTEMPTS_EXHAUSTED, retry_orchestrate(&request, &failure, 0));
+    CHECK_EQUAL(1500, decide(&op, &failure, 0).delay);
+    CHECK_DECISION(FAIL, ATTEMPTS_EXHAUSTED, decide(&op, &failure, 0));
 }
 
 /* ---- numbers ------------------------------------------------------------------------------- */

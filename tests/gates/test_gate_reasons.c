@@ -5,7 +5,6 @@
 #include "../../retry.h"
 #include "../support/by_hand.h"
 #include "../support/check.h"
-#include "../support/door.h"
 
 /* One request after another of a client with a budget of ten tokens. */
 struct payer {
@@ -31,14 +30,14 @@ static void begin(struct payer *payer, bool charge_failures, uint32_t max_attemp
     payer->client.strategy = &payer->policy.base;
     payer->request.client = &payer->client;
     payer->request.idempotent = true;
-    retry_begin(&payer->request, 0);
+    retry_start(&payer->request, NULL, 0);
 }
 
 /* The tokens that are left, in thousandths. */
 static uint32_t fail(struct payer *payer, retry_reason reason)
 {
     retry_failure failure = check_failure_of(reason);
-    retry_orchestrate(&payer->request, &failure, 0);
+    decide(&payer->request, &failure, 0);
     return retry_budget_balance(&payer->budget);
 }
 

@@ -2,7 +2,6 @@
 #define RETRY_IMPLEMENTATION
 #include "../../retry.h"
 #include "../support/check.h"
-#include "../support/door.h"
 #include "../support/steps.h"
 #include "../support/gated.h"
 
@@ -205,7 +204,7 @@ static void test_cancelled(void)
     breaker.volume = 1;
     add_all();
     CHECK_SEND(retry_next(&op, START));
-    retry_cancel(&op, START);
+    retry_stop(&op, START);
     CHECK_EQUAL(0, gates.in_flight);
     CHECK_CANCEL(retry_next(&op, START + 100));
     CHECK_EQUAL(0, gates.in_flight);

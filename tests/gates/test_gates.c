@@ -4,7 +4,6 @@
 #include "../../retry.h"
 #include "../support/check.h"
 #include "../support/clocks.h"
-#include "../support/door.h"
 #include "../support/refill.h"
 #include "../support/steps.h"
 #include "../support/gated.h"
@@ -319,7 +318,7 @@ static void test_random_walk(void)
             retry_stop(&ops[i], now);
             break;
         case 1:
-            retry_cancel(&ops[i], now);
+            retry_stop(&ops[i], now);
             break;
         case 2:
             retry_start(&ops[i], NULL, now);

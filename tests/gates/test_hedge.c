@@ -7,7 +7,6 @@
 #include <limits.h>
 
 #include "../support/check.h"
-#include "../support/door.h"
 #include "../support/refill.h"
 
 #define NO_TIMER UINT32_MAX
@@ -35,7 +34,7 @@ static void observe(void *context, const retry_operation *request, const retry_f
     (void)failure;
     heard = decided_of(request);
     heard_in_flight = gates.in_flight;
-    ends += heard.verdict != RETRY_VERDICT_RETRY && heard.verdict != RETRY_VERDICT_PENDING;
+    ends += heard.verdict != RETRY_VERDICT_RETRY && heard.verdict != DECIDE_LATER;
 }
 
 /* An idempotent operation without an end, with four copies in a try, 500 ms after one another.

@@ -23,7 +23,6 @@
 #include "../../retry.h"
 #include "../support/by_hand.h"
 #include "../support/check.h"
-#include "../support/door.h"
 
 #define WORKERS 4u
 #ifdef CHECK_QUICK
@@ -203,17 +202,16 @@ static void use_budget(void)
 {
     const retry_failure failure = check_failure_of(RETRY_REASON_KV_LOCKED);
     retry_client client;
-    retry_operation request;
+    retry_operation op;
     memset(&client, 0, sizeof client);
-    memset(&request, 0, sizeof request);
+    memset(&op, 0, sizeof op);
     client.budget = &shared->budget;
-    request.client = &client;
-    retry_begin(&request, get(&tally->now));
+    op.client = &client;
+    retry_start(&op, NULL, get(&tally->now));
     if (choose() % 2 == 0) {
         count(&tally->deposits);
-        retry_succeed(&request, get(&tally->now));
-    } else if (retry_orchestrate(&request, &failure, get(&tally->now)).verdict ==
-               RETRY_VERDICT_RETRY) {
+        decide(&op, NULL, get(&tally->now));
+    } else if (decide(&op, &failure, get(&tally->now)).verdict == RETRY_VERDICT_RETRY) {
         count(&tally->retries);
     }
 }

@@ -3,7 +3,6 @@
 #define RETRY_IMPLEMENTATION
 #include "../../retry.h"
 #include "../support/check.h"
-#include "../support/door.h"
 #include "../support/options.h"
 
 #define START ((retry_time)-5000)
@@ -79,10 +78,10 @@ static void test_null(void)
     CHECK(retry_scope_client(&scopes, NULL, 0, START) == &scopes.client);
 }
 
-static void observe(void *context, const retry_operation *request, const retry_failure *failure)
+static void observe(void *context, const retry_operation *op, const retry_failure *failure)
 {
     (void)context;
-    (void)request;
+    (void)op;
     (void)failure;
 }
 
@@ -390,18 +389,18 @@ static void test_a_kept_client_goes_on(void)
     retry_scopes scopes = table_of(1);
     retry_failure failure = check_failure_of(RETRY_REASON_KV_LOCKED);
     const retry_client *client;
-    retry_operation request;
+    retry_operation op;
     strategy = retry_best_effort();
     scopes.client.strategy = strategy;
-    memset(&request, 0, sizeof request);
-    request.client = client = look_up(&scopes, "a", START);
-    retry_begin(&request, START);
-    CHECK_DECISION(RETRY, STRATEGY, retry_orchestrate(&request, &failure, START));
+    memset(&op, 0, sizeof op);
+    op.client = client = look_up(&scopes, "a", START);
+    retry_start(&op, NULL, START);
+    CHECK_DECISION(RETRY, STRATEGY, decide(&op, &failure, START));
     CHECK_EQUAL(CAPACITY - COST, retry_budget_balance(client->budget));
     fill(client);
     CHECK(look_up(&scopes, "b", START) == client);
     CHECK(retry_budget_withdraw(client->budget, CAPACITY - 1, START));
-    CHECK_DECISION(FAIL, BUDGET_EXHAUSTED, retry_orchestrate(&request, &failure, START));
+    CHECK_DECISION(FAIL, BUDGET_EXHAUSTED, decide(&op, &failure, START));
     CHECK_EQUAL(1, retry_budget_balance(client->budget));
     CHECK(client->strategy == strategy);
 }
@@ -667,14 +666,14 @@ static void test_random_walk(void)
 static uint32_t retries_of(const retry_client *client)
 {
     retry_failure failure = check_failure_of(RETRY_REASON_KV_LOCKED);
-    retry_operation request;
-    memset(&request, 0, sizeof request);
-    request.client = client;
-    retry_begin(&request, START);
-    while (request.retries < 100 &&
-           retry_orchestrate(&request, &failure, START).verdict == RETRY_VERDICT_RETRY)
+    retry_operation op;
+    memset(&op, 0, sizeof op);
+    op.client = client;
+    retry_start(&op, NULL, START);
+    while (op.retries < 100 &&
+           decide(&op, &failure, START).verdict == RETRY_VERDICT_RETRY)
         continue;
-    return request.retries;
+    return op.retries;
 }
 
 static void test_a_name_pays_for_itself(void)

@@ -1,5 +1,5 @@
 /* Budgets, and operations that pay from them. For those who include retry.h, or a cut that has the
-   budget, check.h and, for operations, door.h before. */
+   budget, check.h before. */
 #ifndef BUDGETS_H
 #define BUDGETS_H
 
@@ -22,7 +22,7 @@ static inline retry_budget budget_of(const retry_budget_options *options, uint32
     return budget;
 }
 
-#ifdef DOOR_H
+#ifdef RETRY_CAUSES
 static inline retry_client client_of(retry_budget *budget)
 {
     retry_client client;
@@ -33,18 +33,18 @@ static inline retry_client client_of(retry_budget *budget)
 
 static inline retry_operation begun(const retry_client *client)
 {
-    retry_operation request;
-    memset(&request, 0, sizeof request);
-    request.client = client;
-    retry_begin(&request, START);
-    return request;
+    retry_operation op;
+    memset(&op, 0, sizeof op);
+    op.client = client ? client : default_client();
+    retry_start(&op, NULL, START);
+    return op;
 }
 
 static inline decided fail_once(const retry_client *client, retry_reason reason)
 {
-    retry_operation request = begun(client);
+    retry_operation op = begun(client);
     retry_failure failure = check_failure_of(reason);
-    return retry_orchestrate(&request, &failure, START);
+    return decide(&op, &failure, START);
 }
 
 /* Beside CLIENT_THROTTLED, which is final: an attempt that a gate of the application's refused, one

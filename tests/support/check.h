@@ -135,7 +135,7 @@ CHECK_API retry_failure check_failure_of(retry_reason reason)
 #endif
 
 #ifdef RETRY_CAUSES /* one that has operations */
-#include "decided.h"
+#include "decide.h"
 
 /* What a strategy does that answers later. */
 CHECK_API retry_action check_pending_after(const retry_strategy *self,
@@ -158,9 +158,12 @@ CHECK_API void check_decision(unsigned verdict, unsigned cause, decided got, con
                retry_cause_text(got.cause), (unsigned long)got.delay);
 }
 
-/* CHECK_DECISION(FAIL, MISUSE, retry_orchestrate(...)); for those who include retry.h before */
+/* CHECK_DECISION(RETRY, STRATEGY, decide(...)), and of one whose strategy answers later; for those
+   who include retry.h before */
 #define CHECK_DECISION(verdict, cause, decision) \
     check_decision(RETRY_VERDICT_##verdict, RETRY_CAUSE_##cause, (decision), __FILE__, __LINE__)
+#define CHECK_LATER(decision) \
+    check_decision(DECIDE_LATER, RETRY_CAUSE_PENDING, (decision), __FILE__, __LINE__)
 #endif
 
 #define CHECK_COUNT(array) (sizeof(array) / sizeof((array)[0]))

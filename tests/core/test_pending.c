@@ -4,7 +4,6 @@
 #define RETRY_IMPLEMENTATION
 #include "../../retry.h"
 #include "../support/check.h"
-#include "../support/door.h"
 #include "../support/options.h"
 
 #define START ((retry_time)-100) /* most tests run over the wrap */
@@ -13,11 +12,11 @@
 static retry_action answer; /* what the strategy below says */
 static unsigned asked;
 
-static retry_action answering_after(const retry_strategy *self, const retry_operation *request,
+static retry_action answering_after(const retry_strategy *self, const retry_operation *op,
                                     const retry_failure *failure, retry_time now)
 {
     (void)self;
-    (void)request;
+    (void)op;
     (void)failure;
     (void)now;
     asked++;
@@ -30,19 +29,19 @@ static unsigned told;
 static decided told_decision;
 static uint32_t told_code, told_attempts;
 
-static void tell(void *context, const retry_operation *request, const retry_failure *failure)
+static void tell(void *context, const retry_operation *op, const retry_failure *failure)
 {
     (void)context;
     told++;
-    told_decision = decided_of(request);
+    told_decision = decided_of(op);
     told_code = failure ? failure->code : 0;
-    told_attempts = request->retries;
+    told_attempts = op->retries;
 }
 
 /* One client with a bucket of ten tokens, a retry for one, and one request of it. */
 static retry_budget budget;
 static retry_client client;
-static retry_operation request;
+static retry_operation op;
 static retry_failure failure;
 
 static void set_up(bool charge_failures)
@@ -50,40 +49,40 @@ static void set_up(bool charge_failures)
     retry_budget_options options = options_of(10000, 1000);
     options.charge_failures = charge_failures;
     memset(&client, 0, sizeof client);
-    memset(&request, 0, sizeof request);
+    memset(&op, 0, sizeof op);
     memset(&failure, 0, sizeof failure);
     retry_budget_init(&budget, &options, START);
     client.strategy = &answering;
     client.budget = &budget;
     client.observe = tell;
-    request.client = &client;
+    op.client = &client;
     failure.reason = RETRY_REASON_KV_LOCKED;
     answer = retry_action_after(20);
     asked = told = 0;
-    retry_begin(&request, START);
+    retry_start(&op, NULL, START);
 }
 
 static decided orchestrate(retry_time elapsed)
 {
-    return retry_orchestrate(&request, &failure, AFTER(elapsed));
+    return decide(&op, &failure, AFTER(elapsed));
 }
 
 static decided resume(retry_action action, retry_time elapsed)
 {
-    return retry_resume(&request, &failure, action, AFTER(elapsed));
+    return decide_later(&op, action, AFTER(elapsed));
 }
 
 static bool unchanged(const retry_operation *before)
 {
-    return before->verdict == request.verdict && before->cause == request.cause &&
-           before->delay == request.delay && before->retries == request.retries &&
-           before->reasons == request.reasons && before->ambiguous == request.ambiguous &&
-           before->code == request.code && before->code_since == request.code_since;
+    return before->verdict == op.verdict && before->cause == op.cause &&
+           before->delay == op.delay && before->retries == op.retries &&
+           before->reasons == op.reasons && before->ambiguous == op.ambiguous &&
+           before->code == op.code && before->code_since == op.code_since;
 }
 
 static void remember(retry_operation *before)
 {
-    memcpy(before, &request, sizeof request);
+    memcpy(before, &op, sizeof op);
 }
 
 /* ---- actions ------------------------------------------------------------------------------- */
@@ -104,24 +103,24 @@ static void test_begin_clears(void)
 {
     int context = 0;
     set_up(false);
-    request.context = &context;
-    request.timeout = 900;
-    request.idempotent = true;
-    request.strategy = &answering;
+    op.context = &context;
+    op.timeout = 900;
+    op.idempotent = true;
+    op.strategy = &answering;
     failure.code = 5;
     CHECK_DECISION(RETRY, STRATEGY, orchestrate(10));
-    retry_begin(&request, AFTER(500));
-    CHECK_EQUAL(AFTER(500), request.started);
-    CHECK_EQUAL(0, request.retries);
-    CHECK_EQUAL(0, request.reasons);
-    CHECK_EQUAL(0, request.code);
-    CHECK_EQUAL(0, request.code_retries);
-    CHECK_EQUAL(0, request.delay);
-    CHECK(request.context == &context);
-    CHECK(request.client == &client);
-    CHECK(request.strategy == &answering);
-    CHECK_EQUAL(900, request.timeout);
-    CHECK(request.idempotent);
+    retry_start(&op, NULL, AFTER(500));
+    CHECK_EQUAL(AFTER(500), op.started);
+    CHECK_EQUAL(0, op.retries);
+    CHECK_EQUAL(0, op.reasons);
+    CHECK_EQUAL(0, op.code);
+    CHECK_EQUAL(0, op.code_retries);
+    CHECK_EQUAL(0, op.delay);
+    CHECK(op.context == &context);
+    CHECK(op.client == &client);
+    CHECK(op.strategy == &answering);
+    CHECK_EQUAL(900, op.timeout);
+    CHECK(op.idempotent);
 }
 
 /* The first failure after a new beginning is a first failure, even with the code of before. */
@@ -135,10 +134,10 @@ static void test_begin_forgets_the_code(void)
         check_row("code %lu", (unsigned long)codes[i]);
         CHECK_DECISION(RETRY, STRATEGY, orchestrate(10));
         CHECK_DECISION(RETRY, STRATEGY, orchestrate(20));
-        retry_begin(&request, AFTER(500));
+        retry_start(&op, NULL, AFTER(500));
         CHECK_DECISION(RETRY, STRATEGY, orchestrate(510));
-        CHECK_EQUAL(AFTER(510), request.code_since);
-        CHECK_EQUAL(1, request.code_retries);
+        CHECK_EQUAL(AFTER(510), op.code_since);
+        CHECK_EQUAL(1, op.code_retries);
     }
 }
 
@@ -157,13 +156,14 @@ static void test_begin_sets_the_timeout(void)
     size_t i;
     CHECK_EQUAL(75000, RETRY_TIMEOUT_DEFAULT);
     for (i = 0; i < CHECK_COUNT(rows); i++) {
-        memset(&request, 0, sizeof request);
-        request.timeout = rows[i].set;
+        memset(&op, 0, sizeof op);
+        op.client = default_client();
+        op.timeout = rows[i].set;
         check_row("timeout %lu", (unsigned long)rows[i].set);
-        retry_begin(&request, START);
-        CHECK_EQUAL(rows[i].holds, request.timeout);
-        retry_begin(&request, START);
-        CHECK_EQUAL(rows[i].holds, request.timeout);
+        retry_start(&op, NULL, START);
+        CHECK_EQUAL(rows[i].holds, op.timeout);
+        retry_start(&op, NULL, START);
+        CHECK_EQUAL(rows[i].holds, op.timeout);
     }
 }
 
@@ -174,12 +174,12 @@ static void test_without_a_deadline(void)
     size_t i;
     for (i = 0; i < CHECK_COUNT(delays); i++) {
         set_up(false);
-        request.timeout = UINT32_MAX;
+        op.timeout = UINT32_MAX;
         answer = retry_action_after(delays[i]);
         check_row("delay %lu", (unsigned long)delays[i]);
         CHECK_DECISION(RETRY, STRATEGY, orchestrate(0));
         CHECK_DECISION(RETRY, STRATEGY, orchestrate(0x7fffffff));
-        CHECK_EQUAL(delays[i] < 0x80000000u ? delays[i] : 0x80000000u, request.delay);
+        CHECK_EQUAL(delays[i] < 0x80000000u ? delays[i] : 0x80000000u, op.delay);
     }
 }
 
@@ -188,9 +188,9 @@ static void test_begin_cancels_an_open_request(void)
     set_up(false);
     CHECK_DECISION(RETRY, STRATEGY, orchestrate(0));
     CHECK_EQUAL(9000, retry_budget_balance(&budget));
-    retry_begin(&request, START);
+    retry_start(&op, NULL, START);
     CHECK_EQUAL(10000, retry_budget_balance(&budget));
-    retry_begin(&request, START);
+    retry_start(&op, NULL, START);
     CHECK_EQUAL(10000, retry_budget_balance(&budget));
 }
 
@@ -198,19 +198,19 @@ static void test_begin_after_pending(void)
 {
     set_up(false);
     answer = retry_action_pending();
-    CHECK_DECISION(PENDING, PENDING, orchestrate(0));
-    retry_begin(&request, START);
+    CHECK_LATER(orchestrate(0));
+    retry_start(&op, NULL, START);
     CHECK_DECISION(FAIL, MISUSE, resume(retry_action_after(1), 0));
-    CHECK_DECISION(PENDING, PENDING, orchestrate(0));
+    CHECK_LATER(orchestrate(0));
 }
 
 static void test_null(void)
 {
     set_up(false);
-    retry_begin(NULL, START);
-    retry_cancel(NULL, START);
-    CHECK(!retry_succeed(NULL, START));
-    CHECK_DECISION(FAIL, MISUSE, retry_resume(NULL, &failure, retry_action_after(1), START));
+    retry_start(NULL, NULL, START);
+    retry_stop(NULL, START);
+    CHECK_EQUAL(0, retry_left(NULL, START));
+    CHECK_DECISION(FAIL, MISUSE, decide_later(NULL, retry_action_after(1), START));
 }
 
 /* ---- success ------------------------------------------------------------------------------- */
@@ -220,12 +220,12 @@ static void test_succeed(void)
     retry_operation before;
     set_up(false);
     CHECK_DECISION(RETRY, STRATEGY, orchestrate(0));
-    CHECK(retry_succeed(&request, AFTER(30)));
-    CHECK_EQUAL(1, request.retries);
+    CHECK_DECISION(SUCCESS, NONE, decide(&op, NULL, AFTER(30)));
+    CHECK_EQUAL(1, op.retries);
     CHECK_EQUAL(9000, retry_budget_balance(&budget));
     remember(&before);
-    CHECK(!retry_succeed(&request, AFTER(30)));
-    retry_cancel(&request, AFTER(30));
+    CHECK_EQUAL(0, retry_left(&op, AFTER(30)));
+    retry_stop(&op, AFTER(30));
     CHECK(unchanged(&before));
     CHECK_EQUAL(9000, retry_budget_balance(&budget));
     CHECK_DECISION(FAIL, MISUSE, orchestrate(30));
@@ -239,15 +239,15 @@ static void test_succeed_when_not_open(void)
     retry_operation before;
     memset(&zeroed, 0, sizeof zeroed);
     memset(&before, 0, sizeof before);
-    CHECK(!retry_succeed(&zeroed, START));
+    CHECK_EQUAL(0, retry_left(&zeroed, START));
     CHECK(memcmp(&zeroed, &before, sizeof zeroed) == 0);
     set_up(false);
     answer = retry_action_none(RETRY_CAUSE_REFUSED);
     CHECK_DECISION(FAIL, REFUSED, orchestrate(0));
-    CHECK(!retry_succeed(&request, START));
-    retry_begin(&request, START);
-    retry_cancel(&request, START);
-    CHECK(!retry_succeed(&request, START));
+    CHECK_EQUAL(0, retry_left(&op, START));
+    retry_start(&op, NULL, START);
+    retry_stop(&op, START);
+    CHECK_EQUAL(0, retry_left(&op, START));
     CHECK_DECISION(FAIL, CANCELLED, orchestrate(0));
 }
 
@@ -259,9 +259,9 @@ static void test_cancel_gives_the_charge_back(void)
     CHECK_DECISION(RETRY, STRATEGY, orchestrate(0));
     CHECK_DECISION(RETRY, STRATEGY, orchestrate(0));
     CHECK_EQUAL(8000, retry_budget_balance(&budget));
-    retry_cancel(&request, START);
+    retry_stop(&op, START);
     CHECK_EQUAL(9000, retry_budget_balance(&budget));
-    retry_cancel(&request, START);
+    retry_stop(&op, START);
     CHECK_EQUAL(9000, retry_budget_balance(&budget));
     CHECK_DECISION(FAIL, CANCELLED, orchestrate(0));
     CHECK_DECISION(FAIL, CANCELLED, resume(retry_action_after(1), 0));
@@ -272,15 +272,15 @@ static void test_cancel_gives_the_charge_back(void)
 static void test_cancel_without_a_charge(void)
 {
     set_up(false);
-    retry_cancel(&request, START);
+    retry_stop(&op, START);
     CHECK_EQUAL(10000, retry_budget_balance(&budget));
     CHECK_DECISION(FAIL, CANCELLED, orchestrate(0));
-    retry_begin(&request, START);
+    retry_start(&op, NULL, START);
     CHECK_DECISION(RETRY, STRATEGY, orchestrate(0));
     failure.reason = RETRY_REASON_KV_NOT_MY_VBUCKET; /* a retry that nobody pays for */
     CHECK_DECISION(RETRY, ALWAYS, orchestrate(0));
     CHECK_EQUAL(9000, retry_budget_balance(&budget));
-    retry_cancel(&request, START);
+    retry_stop(&op, START);
     CHECK_EQUAL(9000, retry_budget_balance(&budget));
 }
 
@@ -293,7 +293,7 @@ static void test_cancel_when_not_open(void)
     answer = retry_action_none(RETRY_CAUSE_REFUSED);
     CHECK_DECISION(FAIL, REFUSED, orchestrate(0));
     remember(&before);
-    retry_cancel(&request, AFTER(5));
+    retry_stop(&op, AFTER(5));
     CHECK(unchanged(&before));
     CHECK_EQUAL(9000, retry_budget_balance(&budget));
     CHECK_DECISION(FAIL, MISUSE, orchestrate(5));
@@ -304,7 +304,7 @@ static void test_cancel_with_charged_failures(void)
 {
     set_up(true);
     CHECK_DECISION(RETRY, STRATEGY, orchestrate(0));
-    retry_cancel(&request, START);
+    retry_stop(&op, START);
     CHECK_EQUAL(9000, retry_budget_balance(&budget));
 }
 
@@ -317,18 +317,18 @@ static void test_pending_and_granted(void)
     answer = retry_action_pending();
     failure.code = 9;
     decision = orchestrate(10);
-    CHECK_DECISION(PENDING, PENDING, decision);
-    CHECK_EQUAL(0, request.retries);
-    CHECK_EQUAL(0, request.delay);
+    CHECK_LATER(decision);
+    CHECK_EQUAL(0, op.retries);
+    CHECK_EQUAL(0, op.delay);
     CHECK_EQUAL(10000, retry_budget_balance(&budget));
     CHECK_EQUAL(0, told);
     decision = resume(retry_action_after(33), 60);
     CHECK_DECISION(RETRY, STRATEGY, decision);
     CHECK_EQUAL(33, decision.delay);
-    CHECK_EQUAL(1, request.retries);
-    CHECK_EQUAL(1, request.code_retries);
-    CHECK_EQUAL(AFTER(10), request.code_since);
-    CHECK_EQUAL(33, request.delay);
+    CHECK_EQUAL(1, op.retries);
+    CHECK_EQUAL(1, op.code_retries);
+    CHECK_EQUAL(AFTER(10), op.code_since);
+    CHECK_EQUAL(33, op.delay);
     CHECK_EQUAL(9000, retry_budget_balance(&budget));
     CHECK_EQUAL(1, asked);
     CHECK_EQUAL(1, told);
@@ -342,7 +342,7 @@ static void test_pending_and_refused(void)
 {
     set_up(false);
     answer = retry_action_pending();
-    CHECK_DECISION(PENDING, PENDING, orchestrate(0));
+    CHECK_LATER(orchestrate(0));
     CHECK_DECISION(FAIL, ATTEMPTS_EXHAUSTED,
                    resume(retry_action_none(RETRY_CAUSE_ATTEMPTS_EXHAUSTED), 0));
     CHECK_EQUAL(10000, retry_budget_balance(&budget));
@@ -358,9 +358,9 @@ static void test_pending_and_garbage(void)
     set_up(false);
     garbage.kind = 99;
     answer = retry_action_pending();
-    CHECK_DECISION(PENDING, PENDING, orchestrate(0));
+    CHECK_LATER(orchestrate(0));
     CHECK_EQUAL(RETRY_VERDICT_FAIL, resume(garbage, 0).verdict);
-    CHECK_EQUAL(0, request.retries);
+    CHECK_EQUAL(0, op.retries);
     CHECK_DECISION(FAIL, MISUSE, resume(retry_action_after(1), 0));
 }
 
@@ -369,14 +369,14 @@ static void test_pending_again(void)
     unsigned i;
     set_up(false);
     answer = retry_action_pending();
-    CHECK_DECISION(PENDING, PENDING, orchestrate(0));
+    CHECK_LATER(orchestrate(0));
     for (i = 0; i < 5; i++)
-        CHECK_DECISION(PENDING, PENDING, resume(retry_action_pending(), i));
+        CHECK_LATER(resume(retry_action_pending(), i));
     CHECK_EQUAL(0, told);
     CHECK_EQUAL(1, asked);
-    CHECK_EQUAL(0, request.retries);
+    CHECK_EQUAL(0, op.retries);
     CHECK_DECISION(RETRY, STRATEGY, resume(retry_action_after(1), 5));
-    CHECK_EQUAL(1, request.retries);
+    CHECK_EQUAL(1, op.retries);
 }
 
 /* While it waits, the request takes an answer, a success or a cancellation, and nothing else. */
@@ -385,10 +385,10 @@ static void test_pending_waits(void)
     retry_operation before;
     set_up(false);
     answer = retry_action_pending();
-    CHECK_DECISION(PENDING, PENDING, orchestrate(0));
+    CHECK_LATER(orchestrate(0));
     remember(&before);
     CHECK_DECISION(FAIL, MISUSE, orchestrate(5));
-    CHECK_DECISION(FAIL, MISUSE, retry_resume(&request, NULL, retry_action_after(1), START));
+    CHECK_DECISION(FAIL, MISUSE, decide_later(&op, retry_action_after(1), START));
     CHECK(unchanged(&before));
     CHECK_EQUAL(0, told);
     CHECK_DECISION(RETRY, STRATEGY, resume(retry_action_after(1), 5));
@@ -399,9 +399,9 @@ static void test_pending_and_cancelled(void)
     set_up(false);
     CHECK_DECISION(RETRY, STRATEGY, orchestrate(0));
     answer = retry_action_pending();
-    CHECK_DECISION(PENDING, PENDING, orchestrate(0));
+    CHECK_LATER(orchestrate(0));
     CHECK_EQUAL(9000, retry_budget_balance(&budget));
-    retry_cancel(&request, START); /* the charge of before was used: a failure followed */
+    retry_stop(&op, START); /* the charge of before was used: a failure followed */
     CHECK_EQUAL(9000, retry_budget_balance(&budget));
     CHECK_DECISION(FAIL, CANCELLED, resume(retry_action_after(1), 0));
     CHECK_EQUAL(9000, retry_budget_balance(&budget));
@@ -429,7 +429,7 @@ static void test_resume_without_budget(void)
     decided decision;
     set_up(false);
     answer = retry_action_pending();
-    CHECK_DECISION(PENDING, PENDING, orchestrate(0));
+    CHECK_LATER(orchestrate(0));
     CHECK(retry_budget_withdraw(&budget, 9500, START));
     decision = resume(retry_action_after(5000), 0);
     CHECK_DECISION(FAIL, BUDGET_EXHAUSTED, decision);
@@ -441,9 +441,9 @@ static void test_resume_past_the_deadline(void)
 {
     decided decision;
     set_up(false);
-    request.timeout = 1000;
+    op.timeout = 1000;
     answer = retry_action_pending();
-    CHECK_DECISION(PENDING, PENDING, orchestrate(0));
+    CHECK_LATER(orchestrate(0));
     decision = resume(retry_action_after(300), 900);
     CHECK_DECISION(EXPIRE, DEADLINE, decision);
     CHECK_EQUAL(100, decision.delay);
@@ -457,7 +457,7 @@ static void test_resume_charges_by_kind(void)
     budget.options.timeout_cost = 3000;
     failure.timeout = true;
     answer = retry_action_pending();
-    CHECK_DECISION(PENDING, PENDING, orchestrate(0));
+    CHECK_LATER(orchestrate(0));
     CHECK_DECISION(RETRY, STRATEGY, resume(retry_action_after(1), 0));
     CHECK_EQUAL(7000, retry_budget_balance(&budget));
 }
@@ -467,13 +467,13 @@ static void test_pending_is_charged_once(void)
 {
     set_up(true);
     answer = retry_action_pending();
-    CHECK_DECISION(PENDING, PENDING, orchestrate(0));
+    CHECK_LATER(orchestrate(0));
     CHECK_EQUAL(9000, retry_budget_balance(&budget));
-    CHECK_DECISION(PENDING, PENDING, resume(retry_action_pending(), 0));
+    CHECK_LATER(resume(retry_action_pending(), 0));
     CHECK_EQUAL(9000, retry_budget_balance(&budget));
     CHECK_DECISION(RETRY, STRATEGY, resume(retry_action_after(1), 0));
     CHECK_EQUAL(9000, retry_budget_balance(&budget));
-    CHECK_DECISION(PENDING, PENDING, orchestrate(0));
+    CHECK_LATER(orchestrate(0));
     CHECK_DECISION(FAIL, REFUSED, resume(retry_action_none(RETRY_CAUSE_REFUSED), 0));
     CHECK_EQUAL(8000, retry_budget_balance(&budget));
 }
@@ -482,10 +482,11 @@ static void test_pending_is_charged_once(void)
 static void test_without_a_client(void)
 {
     retry_step step;
-    memset(&request, 0, sizeof request);
+    memset(&op, 0, sizeof op);
+    op.client = default_client();
     told = 0;
-    retry_start(&request, NULL, START);
-    step = retry_next(&request, START);
+    retry_start(&op, NULL, START);
+    step = retry_next(&op, START);
     CHECK_EQUAL(RETRY_DO_END, step.what);
     CHECK_EQUAL(RETRY_VERDICT_FAIL, step.verdict);
     CHECK_EQUAL(RETRY_CAUSE_MISUSE, step.cause);
@@ -539,12 +540,12 @@ static void test_remaining(void)
         for (j = 0; j < CHECK_COUNT(starts); j++) {
             retry_operation before;
             set_up(false);
-            request.timeout = remains[i].timeout;
-            retry_begin(&request, starts[j]);
+            op.timeout = remains[i].timeout;
+            retry_start(&op, NULL, starts[j]);
             remember(&before);
             check_row("row %u, start %u", (unsigned)i, (unsigned)j);
             CHECK_EQUAL(remains[i].left,
-                        retry_left(&request, check_after(starts[j], remains[i].elapsed)));
+                        retry_left(&op, check_after(starts[j], remains[i].elapsed)));
             CHECK(unchanged(&before));
         }
     }
@@ -557,8 +558,8 @@ static void test_remaining_is_the_deadline(void)
     for (i = 0; i < 2000; i++) {
         retry_ms elapsed = check_random() % 1100, left;
         set_up(false);
-        request.timeout = 1000;
-        left = retry_left(&request, AFTER(elapsed));
+        op.timeout = 1000;
+        left = retry_left(&op, AFTER(elapsed));
         check_row("%lu ms passed", (unsigned long)elapsed);
         if (left > 0) {
             answer = retry_action_after(left - 1);
@@ -591,14 +592,14 @@ static void test_ambiguous(void)
     for (reason = 0; reason < 0x200; reason++) {
         for (safety = 0; safety < 5; safety++) {
             for (fault = 0; fault < 5; fault++) {
-                retry_begin(&request, START);
+                retry_start(&op, NULL, START);
                 failure.reason = (retry_reason)reason;
                 failure.safety = (uint8_t)safety;
                 failure.fault = (uint8_t)fault;
                 check_row("reason 0x%02x, safety %u, fault %u", reason, safety, fault);
-                CHECK(!request.ambiguous);
-                retry_orchestrate(&request, &failure, START);
-                CHECK_EQUAL(may_have_happened(&failure), request.ambiguous);
+                CHECK(!op.ambiguous);
+                decide(&op, &failure, START);
+                CHECK_EQUAL(may_have_happened(&failure), op.ambiguous);
             }
         }
     }
@@ -618,11 +619,11 @@ static void test_ambiguous_reasons(void)
         for (i = 0; i < CHECK_COUNT(open); i++)
             expected = expected || open[i] == reason;
         failure.reason = (retry_reason)reason;
-        retry_begin(&request, START);
+        retry_start(&op, NULL, START);
         orchestrate(0);
         check_row("%s", retry_reason_name((retry_reason)reason));
-        CHECK_EQUAL(expected, request.ambiguous);
-        found += request.ambiguous;
+        CHECK_EQUAL(expected, op.ambiguous);
+        found += op.ambiguous;
     }
     CHECK_EQUAL(CHECK_COUNT(open), found);
 }
@@ -633,32 +634,32 @@ static void test_ambiguous_whatever_is_decided(void)
     set_up(false);
     failure.reason = RETRY_REASON_ATTEMPT_TIMED_OUT;
     CHECK_DECISION(RETRY, STRATEGY, orchestrate(0));
-    CHECK(request.ambiguous);
-    retry_begin(&request, START);
+    CHECK(op.ambiguous);
+    retry_start(&op, NULL, START);
     failure.pushback = true;
     failure.retry_after = UINT32_MAX;
     CHECK_DECISION(FAIL, PUSHBACK, orchestrate(0));
-    CHECK(request.ambiguous);
-    retry_begin(&request, START);
+    CHECK(op.ambiguous);
+    retry_start(&op, NULL, START);
     failure.pushback = false;
     failure.safety = RETRY_SAFETY_NO;
     CHECK_DECISION(FAIL, UNSAFE, orchestrate(0));
-    CHECK(request.ambiguous);
-    retry_begin(&request, START);
+    CHECK(op.ambiguous);
+    retry_start(&op, NULL, START);
     failure.safety = RETRY_SAFETY_MAYBE;
-    request.strategy = retry_best_effort();
+    op.strategy = retry_best_effort();
     CHECK_DECISION(FAIL, NOT_IDEMPOTENT, orchestrate(0));
-    CHECK(request.ambiguous);
-    retry_begin(&request, START);
-    request.idempotent = true;
-    request.timeout = 10;
+    CHECK(op.ambiguous);
+    retry_start(&op, NULL, START);
+    op.idempotent = true;
+    op.timeout = 10;
     CHECK_DECISION(EXPIRE, DEADLINE, orchestrate(10));
-    CHECK(request.ambiguous);
-    retry_begin(&request, START);
-    request.timeout = UINT32_MAX;
+    CHECK(op.ambiguous);
+    retry_start(&op, NULL, START);
+    op.timeout = UINT32_MAX;
     CHECK(retry_budget_withdraw(&budget, retry_budget_balance(&budget), START));
     CHECK_DECISION(FAIL, BUDGET_EXHAUSTED, orchestrate(0));
-    CHECK(request.ambiguous);
+    CHECK(op.ambiguous);
 }
 
 /* Some failed attempt, not the last: it stays until the request succeeds or begins anew. */
@@ -666,46 +667,46 @@ static void test_ambiguous_stays(void)
 {
     set_up(false);
     CHECK_DECISION(RETRY, STRATEGY, orchestrate(0));
-    CHECK(!request.ambiguous);
+    CHECK(!op.ambiguous);
     failure.reason = RETRY_REASON_SOCKET_CLOSED_WHILE_IN_FLIGHT;
     answer = retry_action_pending();
-    CHECK_DECISION(PENDING, PENDING, orchestrate(0));
-    CHECK(request.ambiguous);
+    CHECK_LATER(orchestrate(0));
+    CHECK(op.ambiguous);
     CHECK_DECISION(RETRY, STRATEGY, resume(retry_action_after(1), 0));
-    CHECK(request.ambiguous);
+    CHECK(op.ambiguous);
     failure.reason = RETRY_REASON_NONE;
     CHECK_DECISION(FAIL, NOT_RETRYABLE, orchestrate(0));
-    CHECK(request.ambiguous);
-    retry_begin(&request, START);
-    CHECK(!request.ambiguous);
+    CHECK(op.ambiguous);
+    retry_start(&op, NULL, START);
+    CHECK(!op.ambiguous);
     failure.reason = RETRY_REASON_SERVER_ERROR;
     answer = retry_action_after(1);
     CHECK_DECISION(RETRY, STRATEGY, orchestrate(0));
-    CHECK(request.ambiguous);
-    CHECK(!retry_succeed(NULL, START));
-    CHECK(retry_succeed(&request, START));
-    CHECK(!request.ambiguous); /* what was perhaps done is now done */
+    CHECK(op.ambiguous);
+    CHECK_EQUAL(0, retry_left(NULL, START));
+    CHECK_DECISION(SUCCESS, NONE, decide(&op, NULL, START));
+    CHECK(!op.ambiguous); /* what was perhaps done is now done */
 }
 
 /* Nor does an attempt count that is on the wire when the request is cancelled, or a misuse. */
 static void test_ambiguous_not_by_cancel(void)
 {
     set_up(false);
-    retry_cancel(&request, START);
-    CHECK(!request.ambiguous);
+    retry_stop(&op, START);
+    CHECK(!op.ambiguous);
     failure.reason = RETRY_REASON_ATTEMPT_TIMED_OUT;
     CHECK_DECISION(FAIL, CANCELLED, orchestrate(0));
-    CHECK(!request.ambiguous);
-    retry_begin(&request, START);
+    CHECK(!op.ambiguous);
+    retry_start(&op, NULL, START);
     failure.reason = RETRY_REASON_KV_LOCKED;
     CHECK_DECISION(RETRY, STRATEGY, orchestrate(0));
-    retry_cancel(&request, START);
-    CHECK(!request.ambiguous);
-    retry_begin(&request, START);
+    retry_stop(&op, START);
+    CHECK(!op.ambiguous);
+    retry_start(&op, NULL, START);
     failure.reason = RETRY_REASON_ATTEMPT_TIMED_OUT;
     CHECK_DECISION(RETRY, STRATEGY, orchestrate(0));
-    retry_cancel(&request, START);
-    CHECK(request.ambiguous);
+    retry_stop(&op, START);
+    CHECK(op.ambiguous);
 }
 
 int main(void)

@@ -1,20 +1,19 @@
-/* What retry_orchestrate does step by step: misuse, recording, the reasons, always-retry, the
+/* What is decided of a failed attempt, step by step: misuse, recording, the reasons, always-retry, the
    strategy, the budget, counting and telling. The deadline has test_deadline.c. */
 #define RETRY_IMPLEMENTATION
 #include "../../retry.h"
 #include "../support/check.h"
-#include "../support/door.h"
 #include "../support/options.h"
 
 #define START ((retry_time)5000)
 
 static retry_operation begun(const retry_client *client)
 {
-    retry_operation request;
-    memset(&request, 0, sizeof request);
-    request.client = client;
-    retry_begin(&request, START);
-    return request;
+    retry_operation op;
+    memset(&op, 0, sizeof op);
+    op.client = client ? client : default_client();
+    retry_start(&op, NULL, START);
+    return op;
 }
 
 static retry_client client_of(const retry_strategy *strategy)
@@ -38,10 +37,10 @@ struct scripted {
 
 static unsigned asked;
 
-static retry_action scripted_after(const retry_strategy *self, const retry_operation *request,
+static retry_action scripted_after(const retry_strategy *self, const retry_operation *op,
                                    const retry_failure *failure, retry_time now)
 {
-    (void)request;
+    (void)op;
     (void)failure;
     (void)now;
     asked++;
@@ -66,52 +65,52 @@ static struct scripted granting(retry_ms delay)
 
 /* ---- step 1: misuse ------------------------------------------------------------------------ */
 
-static void check_misuse(retry_operation *request, const retry_failure *failure, uint8_t cause)
+static void check_misuse(retry_operation *op, const retry_failure *failure, uint8_t cause)
 {
     retry_operation before;
     decided decision;
-    memcpy(&before, request, sizeof before);
-    decision = retry_orchestrate(request, failure, START + 7);
+    memcpy(&before, op, sizeof before);
+    decision = decide(op, failure, START + 7);
     check_decision(RETRY_VERDICT_FAIL, cause, decision, __FILE__, __LINE__);
     CHECK_EQUAL(0, decision.delay);
-    CHECK(same(&before, request));
+    CHECK(same(&before, op));
 }
 
 static void test_null(void)
 {
     retry_failure failure = check_failure_of(RETRY_REASON_KV_LOCKED);
-    retry_operation request = begun(NULL);
-    CHECK_DECISION(FAIL, MISUSE, retry_orchestrate(NULL, &failure, START));
-    CHECK_DECISION(FAIL, MISUSE, retry_orchestrate(NULL, NULL, START));
-    check_misuse(&request, NULL, RETRY_CAUSE_MISUSE);
-    CHECK_DECISION(RETRY, STRATEGY, retry_orchestrate(&request, &failure, START));
+    retry_operation op = begun(NULL);
+    CHECK_DECISION(FAIL, MISUSE, decide(NULL, &failure, START));
+    CHECK_DECISION(FAIL, MISUSE, decide(NULL, NULL, START));
+    check_misuse(&op, NULL, RETRY_CAUSE_MISUSE);
+    CHECK_DECISION(RETRY, STRATEGY, decide(&op, &failure, START));
 }
 
 static void test_not_begun(void)
 {
     retry_failure failure = check_failure_of(RETRY_REASON_KV_LOCKED);
-    retry_operation request;
-    memset(&request, 0, sizeof request);
-    check_misuse(&request, &failure, RETRY_CAUSE_MISUSE);
-    retry_cancel(&request, START);
-    check_misuse(&request, &failure, RETRY_CAUSE_MISUSE);
+    retry_operation op;
+    memset(&op, 0, sizeof op);
+    check_misuse(&op, &failure, RETRY_CAUSE_MISUSE);
+    retry_stop(&op, START);
+    check_misuse(&op, &failure, RETRY_CAUSE_MISUSE);
 }
 
 static void test_finished(void)
 {
     retry_failure locked = check_failure_of(RETRY_REASON_KV_LOCKED);
     retry_failure none = check_failure_of(RETRY_REASON_NONE);
-    retry_operation request = begun(NULL);
-    CHECK_DECISION(FAIL, NOT_RETRYABLE, retry_orchestrate(&request, &none, START));
-    check_misuse(&request, &locked, RETRY_CAUSE_MISUSE);
-    retry_begin(&request, START);
-    CHECK(retry_succeed(&request, START));
-    check_misuse(&request, &locked, RETRY_CAUSE_MISUSE);
-    retry_begin(&request, START);
-    retry_cancel(&request, START);
-    check_misuse(&request, &locked, RETRY_CAUSE_CANCELLED);
-    retry_begin(&request, START);
-    CHECK_DECISION(RETRY, STRATEGY, retry_orchestrate(&request, &locked, START));
+    retry_operation op = begun(NULL);
+    CHECK_DECISION(FAIL, NOT_RETRYABLE, decide(&op, &none, START));
+    check_misuse(&op, &locked, RETRY_CAUSE_MISUSE);
+    retry_start(&op, NULL, START);
+    CHECK_DECISION(SUCCESS, NONE, decide(&op, NULL, START));
+    check_misuse(&op, &locked, RETRY_CAUSE_MISUSE);
+    retry_start(&op, NULL, START);
+    retry_stop(&op, START);
+    check_misuse(&op, &locked, RETRY_CAUSE_CANCELLED);
+    retry_start(&op, NULL, START);
+    CHECK_DECISION(RETRY, STRATEGY, decide(&op, &locked, START));
 }
 
 static void test_strategy_without_function(void)
@@ -119,20 +118,20 @@ static void test_strategy_without_function(void)
     retry_strategy empty = {NULL};
     struct scripted good = granting(5);
     retry_client client = client_of(&empty);
-    retry_operation request = begun(&client);
+    retry_operation op = begun(&client);
     retry_failure failure = check_failure_of(RETRY_REASON_KV_LOCKED);
     retry_failure always = check_failure_of(RETRY_REASON_KV_NOT_MY_VBUCKET);
-    CHECK_DECISION(RETRY, ALWAYS, retry_orchestrate(&request, &always, START)); /* not asked */
-    CHECK_DECISION(FAIL, MISUSE, retry_orchestrate(&request, &failure, START));
-    request = begun(&client);
-    request.strategy = &good.base;
-    CHECK_DECISION(RETRY, STRATEGY, retry_orchestrate(&request, &failure, START));
+    CHECK_DECISION(RETRY, ALWAYS, decide(&op, &always, START)); /* not asked */
+    CHECK_DECISION(FAIL, MISUSE, decide(&op, &failure, START));
+    op = begun(&client);
+    op.strategy = &good.base;
+    CHECK_DECISION(RETRY, STRATEGY, decide(&op, &failure, START));
     client.strategy = &good.base;
-    request.strategy = &empty;
-    CHECK_DECISION(FAIL, MISUSE, retry_orchestrate(&request, &failure, START));
-    request = begun(&client);
-    request.strategy = NULL;
-    CHECK_DECISION(RETRY, STRATEGY, retry_orchestrate(&request, &failure, START));
+    op.strategy = &empty;
+    CHECK_DECISION(FAIL, MISUSE, decide(&op, &failure, START));
+    op = begun(&client);
+    op.strategy = NULL;
+    CHECK_DECISION(RETRY, STRATEGY, decide(&op, &failure, START));
 }
 
 /* ---- step 2: recording --------------------------------------------------------------------- */
@@ -151,7 +150,7 @@ static void test_recording(void)
         {134, 10, 2, 23},       {134, 0, 3, 23},        {9, 1, 1, 34}, {134, 1, 1, 35},
         {UINT32_MAX, 1, 1, 36}, {UINT32_MAX, 1, 2, 36}, {0, 1, 1, 38},
     };
-    retry_operation request = begun(NULL);
+    retry_operation op = begun(NULL);
     retry_failure failure = check_failure_of(RETRY_REASON_KV_LOCKED);
     retry_time now = START;
     size_t i;
@@ -159,12 +158,12 @@ static void test_recording(void)
         check_row("failure %u, code %lu", (unsigned)i, (unsigned long)rows[i].code);
         failure.code = rows[i].code;
         now += rows[i].after;
-        CHECK_DECISION(RETRY, STRATEGY, retry_orchestrate(&request, &failure, now));
-        CHECK_EQUAL(rows[i].code, request.code);
-        CHECK_EQUAL(rows[i].code_attempts, request.code_retries);
-        CHECK_EQUAL(START + rows[i].code_since, request.code_since);
-        CHECK_EQUAL(i + 1, request.retries);
-        CHECK_EQUAL(START, request.started);
+        CHECK_DECISION(RETRY, STRATEGY, decide(&op, &failure, now));
+        CHECK_EQUAL(rows[i].code, op.code);
+        CHECK_EQUAL(rows[i].code_attempts, op.code_retries);
+        CHECK_EQUAL(START + rows[i].code_since, op.code_since);
+        CHECK_EQUAL(i + 1, op.retries);
+        CHECK_EQUAL(START, op.started);
     }
 }
 
@@ -176,17 +175,17 @@ static void test_reasons_add_up(void)
                                            RETRY_REASON_KV_LOCKED,
                                            RETRY_REASON_CIRCUIT_BREAKER_OPEN,
                                            RETRY_REASON_UNKNOWN};
-    retry_operation request = begun(NULL);
+    retry_operation op = begun(NULL);
     retry_reason_set before = 0;
     size_t i;
     for (i = 0; i < CHECK_COUNT(reasons); i++) {
         retry_failure failure = check_failure_of(reasons[i]);
-        CHECK(i == 3 || !retry_reason_set_has(request.reasons, reasons[i]));
-        retry_orchestrate(&request, &failure, START);
+        CHECK(i == 3 || !retry_reason_set_has(op.reasons, reasons[i]));
+        decide(&op, &failure, START);
         check_row("%s", retry_reason_name(reasons[i]));
-        CHECK(retry_reason_set_has(request.reasons, reasons[i]));
-        CHECK((request.reasons & before) == before);
-        before = request.reasons;
+        CHECK(retry_reason_set_has(op.reasons, reasons[i]));
+        CHECK((op.reasons & before) == before);
+        before = op.reasons;
     }
 }
 
@@ -194,15 +193,15 @@ static void test_reasons_add_up(void)
 static void test_refused_is_recorded(void)
 {
     retry_failure failure = check_failure_of(RETRY_REASON_KV_LOCKED);
-    retry_operation request = begun(NULL);
+    retry_operation op = begun(NULL);
     failure.safety = RETRY_SAFETY_NO;
     failure.code = 9;
-    CHECK_DECISION(FAIL, UNSAFE, retry_orchestrate(&request, &failure, START + 40));
-    CHECK(retry_reason_set_has(request.reasons, RETRY_REASON_KV_LOCKED));
-    CHECK_EQUAL(9, request.code);
-    CHECK_EQUAL(0, request.code_retries);
-    CHECK_EQUAL(START + 40, request.code_since);
-    CHECK_EQUAL(0, request.retries);
+    CHECK_DECISION(FAIL, UNSAFE, decide(&op, &failure, START + 40));
+    CHECK(retry_reason_set_has(op.reasons, RETRY_REASON_KV_LOCKED));
+    CHECK_EQUAL(9, op.code);
+    CHECK_EQUAL(0, op.code_retries);
+    CHECK_EQUAL(START + 40, op.code_since);
+    CHECK_EQUAL(0, op.retries);
 }
 
 /* ---- steps 3 to 5: reasons and safety ------------------------------------------------------ */
@@ -276,16 +275,16 @@ static void test_verdicts(void)
     size_t i;
     for (i = 0; i < CHECK_COUNT(verdicts); i++) {
         retry_failure failure = check_failure_of(verdicts[i].reason);
-        retry_operation request = begun(NULL);
+        retry_operation op = begun(NULL);
         bool retried = verdicts[i].verdict == RETRY_VERDICT_RETRY;
         failure.safety = verdicts[i].safety;
         failure.fault = verdicts[i].fault;
-        request.idempotent = verdicts[i].idempotent;
+        op.idempotent = verdicts[i].idempotent;
         check_row("%s", verdicts[i].name);
-        check_decision(verdicts[i].verdict, verdicts[i].cause,
-                       retry_orchestrate(&request, &failure, START), __FILE__, __LINE__);
-        CHECK_EQUAL(retried, request.retries);
-        CHECK_EQUAL(retried, retry_succeed(&request, START)); /* still open? */
+        check_decision(verdicts[i].verdict, verdicts[i].cause, decide(&op, &failure, START),
+                       __FILE__, __LINE__);
+        CHECK_EQUAL(retried, op.retries);
+        CHECK_EQUAL(retried, retry_left(&op, START) != 0);
     }
 }
 
@@ -293,26 +292,26 @@ static void test_permitted(void)
 {
     uint32_t i;
     retry_failure failure = check_failure_of(RETRY_REASON_KV_LOCKED);
-    retry_operation request = begun(NULL);
+    retry_operation op = begun(NULL);
     for (i = 0; i <= UINT8_MAX; i++) {
         bool allows = retry_reason_allows_non_idempotent((retry_reason)i);
         failure.reason = (retry_reason)i;
         check_row("reason 0x%02x", (unsigned)i);
         failure.safety = RETRY_SAFETY_MAYBE;
-        request.idempotent = false;
-        CHECK_EQUAL(allows, retry_permitted(&request, &failure));
-        request.idempotent = true;
-        CHECK(retry_permitted(&request, &failure));
-        request.idempotent = false;
+        op.idempotent = false;
+        CHECK_EQUAL(allows, retry_permitted(&op, &failure));
+        op.idempotent = true;
+        CHECK(retry_permitted(&op, &failure));
+        op.idempotent = false;
         failure.safety = RETRY_SAFETY_YES;
-        CHECK(retry_permitted(&request, &failure));
+        CHECK(retry_permitted(&op, &failure));
         failure.safety = RETRY_SAFETY_MAYBE;
         failure.unsent = true; /* it reached nobody */
-        CHECK(retry_permitted(&request, &failure));
+        CHECK(retry_permitted(&op, &failure));
         failure.unsent = false;
     }
     CHECK(!retry_permitted(NULL, &failure));
-    CHECK(!retry_permitted(&request, NULL));
+    CHECK(!retry_permitted(&op, NULL));
     CHECK(!retry_permitted(NULL, NULL));
 }
 
@@ -323,15 +322,15 @@ static const retry_ms ladder[] = {1, 10, 50, 100, 500, 1000, 1000, 1000, 1000};
 static void test_always_ladder(void)
 {
     retry_failure failure = check_failure_of(RETRY_REASON_KV_NOT_MY_VBUCKET);
-    retry_operation request = begun(NULL);
+    retry_operation op = begun(NULL);
     size_t i;
     for (i = 0; i < CHECK_COUNT(ladder); i++) {
-        decided decision = retry_orchestrate(&request, &failure, START);
+        decided decision = decide(&op, &failure, START);
         check_row("attempt %u", (unsigned)i);
         CHECK_DECISION(RETRY, ALWAYS, decision);
         CHECK_EQUAL(ladder[i], decision.delay);
-        CHECK_EQUAL(ladder[i], request.delay);
-        CHECK_EQUAL(i + 1, request.retries);
+        CHECK_EQUAL(ladder[i], op.delay);
+        CHECK_EQUAL(i + 1, op.retries);
     }
 }
 
@@ -340,22 +339,22 @@ static void test_always_ladder_counts_all(void)
 {
     retry_failure always = check_failure_of(RETRY_REASON_KV_NOT_MY_VBUCKET);
     retry_failure locked = check_failure_of(RETRY_REASON_KV_LOCKED);
-    retry_operation request = begun(NULL);
-    CHECK_EQUAL(1, retry_orchestrate(&request, &always, START).delay);
-    CHECK_DECISION(RETRY, STRATEGY, retry_orchestrate(&request, &locked, START));
-    CHECK_EQUAL(50, retry_orchestrate(&request, &always, START).delay);
+    retry_operation op = begun(NULL);
+    CHECK_EQUAL(1, decide(&op, &always, START).delay);
+    CHECK_DECISION(RETRY, STRATEGY, decide(&op, &locked, START));
+    CHECK_EQUAL(50, decide(&op, &always, START).delay);
 }
 
 static void test_always_interval(void)
 {
     retry_client client = client_of(NULL);
     retry_failure failure = check_failure_of(RETRY_REASON_KV_NOT_MY_VBUCKET);
-    retry_operation request;
+    retry_operation op;
     unsigned i;
     client.always_interval = 7;
-    request = begun(&client);
+    op = begun(&client);
     for (i = 0; i < 10; i++) {
-        decided decision = retry_orchestrate(&request, &failure, START);
+        decided decision = decide(&op, &failure, START);
         CHECK_DECISION(RETRY, ALWAYS, decision);
         CHECK_EQUAL(7, decision.delay);
     }
@@ -367,14 +366,14 @@ static void test_always_asks_nobody(void)
     retry_client client = client_of(&refusing.base);
     retry_failure failure = check_failure_of(RETRY_REASON_KV_COLLECTION_OUTDATED);
     retry_budget empty;
-    retry_operation request;
+    retry_operation op;
     retry_budget_init(&empty, NULL, START);
     client.budget = &empty;
-    request = begun(&client);
-    CHECK_DECISION(RETRY, ALWAYS, retry_orchestrate(&request, &failure, START));
+    op = begun(&client);
+    CHECK_DECISION(RETRY, ALWAYS, decide(&op, &failure, START));
     CHECK_EQUAL(0, asked);
     client.strategy = retry_fail_fast();
-    CHECK_DECISION(RETRY, ALWAYS, retry_orchestrate(&request, &failure, START));
+    CHECK_DECISION(RETRY, ALWAYS, decide(&op, &failure, START));
 }
 
 static void test_fail_fast(void)
@@ -385,9 +384,9 @@ static void test_fail_fast(void)
     size_t i;
     for (i = 0; i < CHECK_COUNT(reasons); i++) {
         retry_failure failure = check_failure_of(reasons[i]);
-        retry_operation request = begun(&client);
-        request.idempotent = true;
-        CHECK_DECISION(FAIL, REFUSED, retry_orchestrate(&request, &failure, START));
+        retry_operation op = begun(&client);
+        op.idempotent = true;
+        CHECK_DECISION(FAIL, REFUSED, decide(&op, &failure, START));
     }
 }
 
@@ -400,14 +399,14 @@ static void test_strategy_refuses(void)
     for (cause = 0; cause < RETRY_CAUSE_COUNT; cause++) {
         struct scripted strategy = answering(RETRY_ACTION_NONE, (uint8_t)cause, 1234);
         retry_client client = client_of(&strategy.base);
-        retry_operation request = begun(&client);
-        decided decision = retry_orchestrate(&request, &failure, START);
+        retry_operation op = begun(&client);
+        decided decision = decide(&op, &failure, START);
         check_row("cause %u", cause);
         CHECK_EQUAL(RETRY_VERDICT_FAIL, decision.verdict);
         CHECK_EQUAL(cause, decision.cause);
         CHECK_EQUAL(1, asked);
-        CHECK_EQUAL(0, request.retries);
-        CHECK(!retry_succeed(&request, START));
+        CHECK_EQUAL(0, op.retries);
+        CHECK_EQUAL(0, retry_left(&op, START));
     }
 }
 
@@ -419,11 +418,11 @@ static void test_garbage_action(void)
     for (kind = RETRY_ACTION_PENDING + 1; kind < 256; kind++) {
         struct scripted strategy = answering((uint8_t)kind, (uint8_t)kind, UINT32_MAX);
         retry_client client = client_of(&strategy.base);
-        retry_operation request = begun(&client);
+        retry_operation op = begun(&client);
         check_row("kind %u", kind);
-        CHECK_EQUAL(RETRY_VERDICT_FAIL, retry_orchestrate(&request, &failure, START).verdict);
-        CHECK_EQUAL(0, request.retries);
-        CHECK(!retry_succeed(&request, START));
+        CHECK_EQUAL(RETRY_VERDICT_FAIL, decide(&op, &failure, START).verdict);
+        CHECK_EQUAL(0, op.retries);
+        CHECK_EQUAL(0, retry_left(&op, START));
     }
 }
 
@@ -444,14 +443,14 @@ static void test_strategy_grants(void)
     for (i = 0; i < CHECK_COUNT(delays); i++) {
         struct scripted strategy = granting(delays[i].asked);
         retry_client client = client_of(&strategy.base);
-        retry_operation request = begun(&client);
+        retry_operation op = begun(&client);
         decided decision;
-        request.timeout = UINT32_MAX;
-        decision = retry_orchestrate(&request, &failure, START);
+        op.timeout = UINT32_MAX;
+        decision = decide(&op, &failure, START);
         CHECK_DECISION(RETRY, STRATEGY, decision);
         check_row("%lu ms", (unsigned long)delays[i].asked);
         CHECK_EQUAL(delays[i].granted, decision.delay);
-        CHECK_EQUAL(delays[i].granted, request.delay);
+        CHECK_EQUAL(delays[i].granted, op.delay);
     }
 }
 
@@ -460,20 +459,20 @@ static void test_strategy_may_grant_anything(void)
 {
     struct scripted strategy = granting(5);
     retry_client client = client_of(&strategy.base);
-    retry_operation request = begun(&client);
+    retry_operation op = begun(&client);
     retry_failure failure = check_failure_of(RETRY_REASON_SOCKET_CLOSED_WHILE_IN_FLIGHT);
-    CHECK_DECISION(RETRY, STRATEGY, retry_orchestrate(&request, &failure, START));
+    CHECK_DECISION(RETRY, STRATEGY, decide(&op, &failure, START));
 }
 
 static void test_own_strategy_wins(void)
 {
     struct scripted clients = granting(11), own = granting(22);
     retry_client client = client_of(&clients.base);
-    retry_operation request = begun(&client);
+    retry_operation op = begun(&client);
     retry_failure failure = check_failure_of(RETRY_REASON_KV_LOCKED);
-    CHECK_EQUAL(11, retry_orchestrate(&request, &failure, START).delay);
-    request.strategy = &own.base;
-    CHECK_EQUAL(22, retry_orchestrate(&request, &failure, START).delay);
+    CHECK_EQUAL(11, decide(&op, &failure, START).delay);
+    op.strategy = &own.base;
+    CHECK_EQUAL(22, decide(&op, &failure, START).delay);
 }
 
 /* What a strategy sees: itself, the failure, the time, and a request that has it recorded. */
@@ -484,20 +483,20 @@ struct curious {
 
 static unsigned curious_calls;
 
-static retry_action curious_after(const retry_strategy *self, const retry_operation *request,
+static retry_action curious_after(const retry_strategy *self, const retry_operation *op,
                                   const retry_failure *failure, retry_time now)
 {
     curious_calls++;
     CHECK_EQUAL(4711, ((const struct curious *)(const void *)self)->mark);
     CHECK_EQUAL(RETRY_REASON_KV_LOCKED, failure->reason);
     CHECK_EQUAL(START + 30, now);
-    CHECK(retry_reason_set_has(request->reasons, RETRY_REASON_KV_LOCKED));
-    CHECK_EQUAL(9, request->code);
-    CHECK_EQUAL(0, request->code_retries);
-    CHECK_EQUAL(START + 30, request->code_since);
-    CHECK_EQUAL(1, request->retries);
-    CHECK_EQUAL(1, request->delay);
-    CHECK_EQUAL('c', *(const char *)request->context);
+    CHECK(retry_reason_set_has(op->reasons, RETRY_REASON_KV_LOCKED));
+    CHECK_EQUAL(9, op->code);
+    CHECK_EQUAL(0, op->code_retries);
+    CHECK_EQUAL(START + 30, op->code_since);
+    CHECK_EQUAL(1, op->retries);
+    CHECK_EQUAL(1, op->delay);
+    CHECK_EQUAL('c', *(const char *)op->context);
     return retry_action_after(3);
 }
 
@@ -506,36 +505,36 @@ static void test_what_a_strategy_sees(void)
     struct curious strategy = {{curious_after}, 4711};
     char context = 'c';
     retry_client client = client_of(&strategy.base);
-    retry_operation request = begun(&client);
+    retry_operation op = begun(&client);
     retry_failure always = check_failure_of(RETRY_REASON_KV_NOT_MY_VBUCKET);
     retry_failure failure = check_failure_of(RETRY_REASON_KV_LOCKED);
-    request.context = &context;
+    op.context = &context;
     failure.code = 9;
     curious_calls = 0;
-    CHECK_DECISION(RETRY, ALWAYS, retry_orchestrate(&request, &always, START + 10));
-    CHECK_DECISION(RETRY, STRATEGY, retry_orchestrate(&request, &failure, START + 30));
+    CHECK_DECISION(RETRY, ALWAYS, decide(&op, &always, START + 10));
+    CHECK_DECISION(RETRY, STRATEGY, decide(&op, &failure, START + 30));
     CHECK_EQUAL(1, curious_calls);
 }
 
 /* Decides some cases itself and hands the rest to the built-in policy. */
-static retry_action robot_after(const retry_strategy *self, const retry_operation *request,
+static retry_action robot_after(const retry_strategy *self, const retry_operation *op,
                                 const retry_failure *failure, retry_time now)
 {
-    if (request->context)
+    if (op->context)
         return retry_action_none(RETRY_CAUSE_REFUSED);
-    return retry_policy_after(self, request, failure, now);
+    return retry_policy_after(self, op, failure, now);
 }
 
 static void test_strategy_hands_on(void)
 {
     retry_policy policy = RETRY_POLICY_BEST_EFFORT;
     retry_client client = client_of(&policy.base);
-    retry_operation request = begun(&client);
+    retry_operation op = begun(&client);
     retry_failure failure = check_failure_of(RETRY_REASON_KV_LOCKED);
     policy.base.retry_after = robot_after;
-    CHECK_DECISION(RETRY, STRATEGY, retry_orchestrate(&request, &failure, START));
-    request.context = &policy;
-    CHECK_DECISION(FAIL, REFUSED, retry_orchestrate(&request, &failure, START));
+    CHECK_DECISION(RETRY, STRATEGY, decide(&op, &failure, START));
+    op.context = &policy;
+    CHECK_DECISION(FAIL, REFUSED, decide(&op, &failure, START));
 }
 
 /* ---- step 5: the budget -------------------------------------------------------------------- */
@@ -558,14 +557,14 @@ static void test_budget_by_kind(void)
         retry_client client = client_of(&strategy.base);
         retry_failure failure = check_failure_of(RETRY_REASON_KV_LOCKED);
         retry_budget budget;
-        retry_operation request;
+        retry_operation op;
         retry_budget_init(&budget, &options, START);
         client.budget = &budget;
-        request = begun(&client);
+        op = begun(&client);
         failure.timeout = rows[i].timeout;
         failure.throttle = rows[i].throttle;
         check_row("timeout %d, throttle %d", rows[i].timeout, rows[i].throttle);
-        CHECK_DECISION(RETRY, STRATEGY, retry_orchestrate(&request, &failure, START));
+        CHECK_DECISION(RETRY, STRATEGY, decide(&op, &failure, START));
         CHECK_EQUAL(10000 - rows[i].cost, retry_budget_balance(&budget));
     }
 }
@@ -576,19 +575,19 @@ static void test_budget_exhausted(void)
     retry_client client = client_of(&strategy.base);
     retry_failure failure = check_failure_of(RETRY_REASON_KV_LOCKED);
     retry_budget budget;
-    retry_operation request;
+    retry_operation op;
     decided decision;
     retry_budget_init(&budget, NULL, START);
     client.budget = &budget;
-    request = begun(&client);
-    decision = retry_orchestrate(&request, &failure, START + 10);
+    op = begun(&client);
+    decision = decide(&op, &failure, START + 10);
     CHECK_DECISION(FAIL, BUDGET_EXHAUSTED, decision);
     CHECK_EQUAL(5000, decision.delay);
-    CHECK_EQUAL(0, request.retries);
-    CHECK(!retry_succeed(&request, START));
-    request = begun(&client);
-    request.timeout = 100; /* comes first */
-    CHECK_DECISION(EXPIRE, DEADLINE, retry_orchestrate(&request, &failure, START + 10));
+    CHECK_EQUAL(0, op.retries);
+    CHECK_EQUAL(0, retry_left(&op, START));
+    op = begun(&client);
+    op.timeout = 100; /* comes first */
+    CHECK_DECISION(EXPIRE, DEADLINE, decide(&op, &failure, START + 10));
 }
 
 /* Nothing is charged for what is not granted. */
@@ -599,15 +598,15 @@ static void test_budget_pays_for_grants_only(void)
     retry_client client = client_of(&strategy.base);
     retry_failure failure = check_failure_of(RETRY_REASON_KV_LOCKED);
     retry_budget budget;
-    retry_operation request;
+    retry_operation op;
     retry_budget_init(&budget, &options, START);
     client.budget = &budget;
-    request = begun(&client);
-    CHECK_DECISION(FAIL, REFUSED, retry_orchestrate(&request, &failure, START));
+    op = begun(&client);
+    CHECK_DECISION(FAIL, REFUSED, decide(&op, &failure, START));
     CHECK_EQUAL(9000, retry_budget_balance(&budget));
-    retry_begin(&request, START);
+    retry_start(&op, NULL, START);
     failure.safety = RETRY_SAFETY_NO;
-    CHECK_DECISION(FAIL, UNSAFE, retry_orchestrate(&request, &failure, START));
+    CHECK_DECISION(FAIL, UNSAFE, decide(&op, &failure, START));
     CHECK_EQUAL(9000, retry_budget_balance(&budget));
 }
 
@@ -626,12 +625,12 @@ static void test_held_back(void)
     size_t i;
     for (i = 0; i < CHECK_COUNT(rows); i++) {
         retry_client client = client_of(NULL);
-        retry_operation request = begun(&client);
+        retry_operation op = begun(&client);
         retry_failure failure = check_failure_of(RETRY_REASON_CLIENT_THROTTLED);
         decided decision;
         failure.pushback = rows[i].pushback;
         failure.retry_after = rows[i].retry_after;
-        decision = retry_orchestrate(&request, &failure, START);
+        decision = decide(&op, &failure, START);
         check_row("row %u", (unsigned)i);
         CHECK_EQUAL(RETRY_VERDICT_FAIL, decision.verdict);
         CHECK_EQUAL(rows[i].cause, decision.cause);
@@ -643,22 +642,22 @@ static void test_held_back(void)
 static void test_counters_saturate(void)
 {
     retry_failure failure = check_failure_of(RETRY_REASON_KV_NOT_MY_VBUCKET);
-    retry_operation request = begun(NULL);
+    retry_operation op = begun(NULL);
     unsigned i;
-    CHECK_EQUAL(1, retry_orchestrate(&request, &failure, START).delay);
-    request.retries = UINT32_MAX - 2;
-    request.code_retries = UINT32_MAX - 2;
+    CHECK_EQUAL(1, decide(&op, &failure, START).delay);
+    op.retries = UINT32_MAX - 2;
+    op.code_retries = UINT32_MAX - 2;
     for (i = 0; i < 4; i++) {
-        decided decision = retry_orchestrate(&request, &failure, START);
+        decided decision = decide(&op, &failure, START);
         CHECK_DECISION(RETRY, ALWAYS, decision);
         CHECK_EQUAL(1000, decision.delay);
     }
-    CHECK_EQUAL(UINT32_MAX, request.retries);
-    CHECK_EQUAL(UINT32_MAX, request.code_retries);
+    CHECK_EQUAL(UINT32_MAX, op.retries);
+    CHECK_EQUAL(UINT32_MAX, op.code_retries);
     failure.code = 1; /* which counts no more, rather than from 0 */
-    CHECK_DECISION(RETRY, ALWAYS, retry_orchestrate(&request, &failure, START));
-    CHECK_EQUAL(UINT32_MAX, request.retries);
-    CHECK_EQUAL(0, request.code_retries);
+    CHECK_DECISION(RETRY, ALWAYS, decide(&op, &failure, START));
+    CHECK_EQUAL(UINT32_MAX, op.retries);
+    CHECK_EQUAL(0, op.code_retries);
 }
 
 struct telling {
@@ -666,21 +665,21 @@ struct telling {
     unsigned verdict, cause;
     retry_ms delay;
     uint32_t attempts, code_attempts;
-    const retry_operation *request;
+    const retry_operation *op;
     bool failed;
     retry_failure failure;
 };
 
-static void tell(void *context, const retry_operation *request, const retry_failure *failure)
+static void tell(void *context, const retry_operation *op, const retry_failure *failure)
 {
     struct telling *telling = (struct telling *)context;
     telling->count++;
-    telling->verdict = request->verdict;
-    telling->cause = request->cause;
-    telling->delay = request->delay;
-    telling->attempts = request->retries;
-    telling->code_attempts = request->code_retries;
-    telling->request = request;
+    telling->verdict = op->verdict;
+    telling->cause = op->cause;
+    telling->delay = op->delay;
+    telling->attempts = op->retries;
+    telling->code_attempts = op->code_retries;
+    telling->op = op;
     telling->failed = failure != NULL;
     if (failure)
         telling->failure = *failure;
@@ -702,16 +701,16 @@ static void test_observer(void)
     struct telling told;
     retry_client client = client_of(&strategy.base);
     retry_failure failure = check_failure_of(RETRY_REASON_KV_LOCKED);
-    retry_operation request;
+    retry_operation op;
     client.observe = tell;
     client.observe_context = &told;
     memset(&told, 0, sizeof told);
-    request = begun(&client);
+    op = begun(&client);
     CHECK_EQUAL(0, told.count);
     failure.code = 9;
-    CHECK_DECISION(RETRY, STRATEGY, retry_orchestrate(&request, &failure, START));
+    CHECK_DECISION(RETRY, STRATEGY, decide(&op, &failure, START));
     CHECK_EQUAL(1, told.count);
-    CHECK(told.request == &request);
+    CHECK(told.op == &op);
     CHECK_EQUAL(RETRY_VERDICT_RETRY, told.verdict);
     CHECK_EQUAL(RETRY_CAUSE_STRATEGY, told.cause);
     CHECK_EQUAL(40, told.delay);
@@ -730,36 +729,36 @@ static void test_observer_is_told_once(void)
     retry_client client = client_of(NULL);
     retry_failure locked = check_failure_of(RETRY_REASON_KV_LOCKED);
     retry_failure none = check_failure_of(RETRY_REASON_NONE);
-    retry_operation request;
+    retry_operation op;
     client.observe = tell;
     client.observe_context = &told;
     memset(&told, 0, sizeof told);
-    request = begun(&client);
-    CHECK_DECISION(FAIL, MISUSE, retry_orchestrate(&request, NULL, START));
-    CHECK_DECISION(FAIL, MISUSE, retry_resume(&request, &locked, retry_action_after(1), START));
+    op = begun(&client);
+    CHECK_DECISION(FAIL, MISUSE, decide(&op, NULL, START));
+    CHECK_DECISION(FAIL, MISUSE, decide_later(&op, retry_action_after(1), START));
     CHECK_EQUAL(0, told.count);
-    CHECK_DECISION(FAIL, NOT_RETRYABLE, retry_orchestrate(&request, &none, START));
+    CHECK_DECISION(FAIL, NOT_RETRYABLE, decide(&op, &none, START));
     CHECK_EQUAL(1, told.count);
     CHECK_EQUAL(RETRY_CAUSE_NOT_RETRYABLE, told.cause);
-    CHECK_DECISION(FAIL, MISUSE, retry_orchestrate(&request, &locked, START));
+    CHECK_DECISION(FAIL, MISUSE, decide(&op, &locked, START));
     CHECK_EQUAL(1, told.count);
-    retry_begin(&request, START);
-    CHECK_DECISION(RETRY, STRATEGY, retry_orchestrate(&request, &locked, START));
+    retry_start(&op, NULL, START);
+    CHECK_DECISION(RETRY, STRATEGY, decide(&op, &locked, START));
     CHECK_EQUAL(2, told.count);
     CHECK(told.failed);
-    CHECK(retry_succeed(&request, START));
+    CHECK_DECISION(SUCCESS, NONE, decide(&op, NULL, START));
     check_told(&told, 3, RETRY_VERDICT_SUCCESS, RETRY_CAUSE_NONE);
-    CHECK(!retry_succeed(&request, START));
-    retry_cancel(&request, START);
+    CHECK_EQUAL(0, retry_left(&op, START));
+    retry_stop(&op, START);
     CHECK_EQUAL(3, told.count);
-    retry_begin(&request, START);
+    retry_start(&op, NULL, START);
     CHECK_EQUAL(3, told.count);
-    retry_begin(&request, START);
+    retry_start(&op, NULL, START);
     check_told(&told, 4, RETRY_VERDICT_FAIL, RETRY_CAUSE_CANCELLED);
-    retry_cancel(&request, START);
+    retry_stop(&op, START);
     check_told(&told, 5, RETRY_VERDICT_FAIL, RETRY_CAUSE_CANCELLED);
-    retry_cancel(&request, START);
-    CHECK_DECISION(FAIL, CANCELLED, retry_orchestrate(&request, &locked, START));
+    retry_stop(&op, START);
+    CHECK_DECISION(FAIL, CANCELLED, decide(&op, &locked, START));
     CHECK_EQUAL(5, told.count);
 }
 
@@ -767,13 +766,13 @@ static void test_observer_is_told_once(void)
 static retry_budget *watched;
 static uint32_t balance_when_told;
 
-static void watch(void *context, const retry_operation *request, const retry_failure *failure)
+static void watch(void *context, const retry_operation *op, const retry_failure *failure)
 {
-    bool finished = request->verdict != RETRY_VERDICT_RETRY;
+    bool finished = op->verdict != RETRY_VERDICT_RETRY;
     (void)context;
     (void)failure;
     balance_when_told = retry_budget_balance(watched);
-    CHECK_EQUAL(finished, retry_left(request, START) == 0);
+    CHECK_EQUAL(finished, retry_left(op, START) == 0);
 }
 
 static void test_observer_is_told_last(void)
@@ -783,29 +782,29 @@ static void test_observer_is_told_last(void)
     retry_client client = client_of(&strategy.base);
     retry_failure failure = check_failure_of(RETRY_REASON_KV_LOCKED);
     retry_budget budget;
-    retry_operation request;
+    retry_operation op;
     retry_budget_init(&budget, &options, START);
     watched = &budget;
     client.budget = &budget;
     client.observe = watch;
-    request = begun(&client);
-    request.timeout = 50;
-    CHECK_DECISION(RETRY, STRATEGY, retry_orchestrate(&request, &failure, START));
+    op = begun(&client);
+    op.timeout = 50;
+    CHECK_DECISION(RETRY, STRATEGY, decide(&op, &failure, START));
     CHECK_EQUAL(8000, balance_when_told);
-    CHECK_DECISION(EXPIRE, DEADLINE, retry_orchestrate(&request, &failure, START + 20));
+    CHECK_DECISION(EXPIRE, DEADLINE, decide(&op, &failure, START + 20));
     CHECK_EQUAL(8000, balance_when_told);
-    retry_begin(&request, START);
+    retry_start(&op, NULL, START);
     failure.reason = RETRY_REASON_NONE;
-    CHECK_DECISION(FAIL, NOT_RETRYABLE, retry_orchestrate(&request, &failure, START + 20));
+    CHECK_DECISION(FAIL, NOT_RETRYABLE, decide(&op, &failure, START + 20));
     failure.reason = RETRY_REASON_KV_LOCKED;
-    retry_begin(&request, START);
-    CHECK_DECISION(RETRY, STRATEGY, retry_orchestrate(&request, &failure, START));
+    retry_start(&op, NULL, START);
+    CHECK_DECISION(RETRY, STRATEGY, decide(&op, &failure, START));
     CHECK_EQUAL(7000, balance_when_told);
-    retry_cancel(&request, START);
+    retry_stop(&op, START);
     CHECK_EQUAL(8000, balance_when_told);
     budget.options.success_deposit = 100;
-    retry_begin(&request, START);
-    CHECK(retry_succeed(&request, START));
+    retry_start(&op, NULL, START);
+    CHECK_DECISION(SUCCESS, NONE, decide(&op, NULL, START));
     CHECK_EQUAL(8100, balance_when_told);
 }
 
@@ -828,19 +827,20 @@ static void test_causes_of_answers(void)
     retry_failure failure = check_failure_of(RETRY_REASON_KV_LOCKED);
     retry_operation asking;
     memset(&asking, 0, sizeof asking);
+    asking.client = default_client();
     asking.strategy = &giving;
-    retry_begin(&asking, 0);
+    retry_start(&asking, NULL, 0);
     given = retry_action_none(RETRY_CAUSE_REFUSED);
     CHECK_EQUAL(0, given.delay);
     given.kind = RETRY_ACTION_AFTER;
-    CHECK_DECISION(RETRY, STRATEGY, retry_orchestrate(&asking, &failure, 0));
+    CHECK_DECISION(RETRY, STRATEGY, decide(&asking, &failure, 0));
     given = retry_action_pending();
     CHECK_EQUAL(RETRY_CAUSE_PENDING, given.cause);
     CHECK_EQUAL(0, given.delay);
     given.cause = RETRY_CAUSE_REFUSED;
-    CHECK_DECISION(PENDING, PENDING, retry_orchestrate(&asking, &failure, 0));
+    CHECK_LATER(decide(&asking, &failure, 0));
     given.kind = RETRY_ACTION_NONE;
-    CHECK_DECISION(FAIL, REFUSED, retry_resume(&asking, &failure, given, 0));
+    CHECK_DECISION(FAIL, REFUSED, decide_later(&asking, given, 0));
 }
 
 int main(void)
