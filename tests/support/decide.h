@@ -39,9 +39,11 @@ static inline decided decided_of(const retry_operation *op)
 static inline decided decide(retry_operation *op, const retry_failure *failure, retry_time now)
 {
     retry_step step;
-    op->failure.retry_after = 0;
-    retry_skip_wait(op, op->started);
-    step = retry_next(op, op->started);
+    if (op && op->verdict == RETRY_VERDICT_RETRY) {
+        op->failure.retry_after = 0; /* what the server asked for would not be skipped */
+        retry_skip_wait(op, op->started);
+    }
+    step = retry_next(op, op ? op->started : now);
     if (step.what != RETRY_DO_SEND)
         return decided_as(step.verdict, step.cause, step.delay);
     op->verdict = DECIDE_LATER;
