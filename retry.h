@@ -281,8 +281,8 @@
    3. What is beyond the base was earned of late: 37 % of it are left after 10 s.
    4. An attempt is cut (cut_after) only while there are 2 tokens. Else it has what is left,
       attempt_timeout at most: many small processes must not send again what waits in a queue.
-   5. Below half of the base a retry waits the policy's longest delay to half more. The last retries
-      help most when they come late, and meanwhile the base refills what one costs.
+   5. Below half of the base a retry waits between the policy's longest delay and one and a half
+      times that. The last retries help most when they come late, and meanwhile the base refills.
    6. A retry that was paid for and reached nobody makes the next one free. A hedged copy costs
       what a retry after a time-out does.
 
@@ -381,7 +381,7 @@
    idempotent operations get copies. Use a budget: when a server is slow because it is overloaded,
    the budget stops the copies. Costs: about 5 % more attempts, each at the price of a retry after a
    time-out, unless it was never sent: half of what successes put into the budget. Also 48 bytes and
-   32 for each copy; about 298 instructions, and 1,113 more for a copy.
+   32 for each copy; about 285 instructions, and 1,062 more for a copy.
 
       static retry_copy copies[1];           // one further copy, of one operation
       static retry_hedge hedge;              // one for each operation
@@ -525,7 +525,7 @@
    No heap, no floating point at run time, no division, no clock and no lock of its own. Compile
    with -ffunction-sections -fdata-sections and link with -Wl,--gc-sections: unused functions go. On
    a Cortex-M0 (`make size`) a delay alone takes about 0.2 KiB of flash, an operation about 3.3, one
-   with a service about 6.9, and all of this file about 22. An operation takes 112 bytes of RAM.
+   with a service about 7.4, and all of this file about 22. An operation takes 112 bytes of RAM.
    With RETRY_STATIC the compiler leaves out more: on a Cortex-M3 a delay of a constant backoff
    takes 60 bytes. Call retry_seed() with the device's id. Before the first connection wait for
    retry_phase(&id, sizeof id, 30000) ms, or a fleet that lost power together returns together; so
@@ -855,10 +855,10 @@ RETRY_API const char *retry_cause_text(uint8_t cause);
 /* 32 uniform bits. */
 typedef uint32_t retry_random_fn(void *context);
 
-/* Told of each decision, and once of every end: op->verdict, cause and delay say which. Success
-   (SUCCESS), retry_stop (FAIL, CANCELLED) and a gate's refusal have no `failure`: NULL. The
-   counters include it already. It may stop the operation (retry_stop, not through this pointer),
-   and do nothing else to it. */
+/* Told of each decision, and once of every end: op->verdict, cause and delay say which. `failure`
+   is NULL for a success, for retry_stop (FAIL, CANCELLED), and where nothing was sent as a gate
+   refused or the time was over. The counters include the decision already. An observer may call
+   retry_stop with a pointer of the program's own, and do nothing else to the operation. */
 typedef void retry_observe_fn(void *context, const retry_operation *op,
                               const retry_failure *failure);
 
@@ -894,8 +894,8 @@ typedef struct retry_copy {
     uint8_t retry__state;      /* private: RETRY__COPY_x */
 } retry_copy;
 
-/* One operation with all its attempts. Zero it, set the first five, call retry_start. Leave these
-   as they are meanwhile. For one thread at a time. */
+/* One operation with all its attempts. Zero it, set the first five, call retry_start. Do not
+   change them until END. For one thread at a time. */
 struct retry_operation {
     const retry_client *client;     /* retry_start sets its service's (no default) */
     const retry_strategy *strategy; /* this operation's own (default: NULL: the client's) */
@@ -907,8 +907,8 @@ struct retry_operation {
     uint8_t verdict;          /* RETRY_VERDICT_x; these three: the last decision, or the end */
     uint8_t cause;            /* RETRY_CAUSE_x */
     retry_ms delay;           /* ms; of a retry, or END's */
-    retry_reason_set reasons; /* every reason seen */
     uint32_t retries;         /* so far: attempts but the first */
+    retry_reason_set reasons; /* every reason seen */
     retry_failure failure;    /* the last failure of a copy */
     retry_time started;       /* ms; when retry_start was called */
     uint32_t code;            /* the last failure's code */
@@ -1229,8 +1229,8 @@ RETRY_API retry_ms retry_connection_begin(retry_connection *connection, retry_ti
    over, without a _begin, it counts as an attempt that began now. NULL connection: 0. `failure`
    says why, NULL nothing:
    - The server said when to come back (retry_after): the next attempt starts then, or later.
-   - Else, if trying again does not help (reason NONE or UNKNOWN): it starts after the longest
-   spacing. */
+   - Else, if trying again does not help (reason UNKNOWN, or NONE, unless it is the server's fault
+   or safety is YES): it starts after the longest spacing, an eighth less at random. */
 RETRY_API retry_ms retry_connection_failed(retry_connection *connection,
                                            const retry_failure *failure, retry_time now);
 
@@ -1559,9 +1559,9 @@ RETRY_API void retry_start(retry_operation *op, const retry_service *service, re
    - The throttle, which draws once, however often the copy waits: THROTTLED.
    - The AIMD limit: PACED for a random time, longer for those who have more time left.
    - The rate: PACED until its time has come; THROTTLED if that is `wait` or more away (`delay` ms).
-   - A wait would leave less than an attempt needs: EXPIRE, DEADLINE, at once. It needs what answers
-     take now (half of the timeout at most); and an eighth of the timeout, half of cut_after or
-     twice what answers take, whichever is known and least.
+   - A wait would leave less than an attempt needs: EXPIRE, DEADLINE, at once. It needs the least of
+     an eighth of the timeout, half of cut_after and twice what answers take now, as far as they are
+     known; but no less than answers take now (half of the timeout at most).
    Refused, copy 0 ends the operation: FAIL with that cause, or EXPIRE. The charge of its retry goes
    back, and the observer hears of it with a NULL failure. END's `delay` is 0 but for these, for
    BUDGET_EXHAUSTED (the delay that the strategy gave) and EXPIRE (the ms that were left, or that
@@ -1589,7 +1589,8 @@ RETRY_API void retry_ended(retry_operation *op, unsigned copy, const retry_failu
 
 /* Nobody waits for the operation any more: END, FAIL, CANCELLED, after a CANCEL for each copy on
    the wire, which make it ambiguous. The charge of a retry whose end was not reported goes
-   back. An observer may call it; from a strategy, NULL, never started, over: nothing happens. */
+   back. An observer may call it, a strategy must not. For NULL, and for an operation that was never
+   started or is over, nothing happens. */
 RETRY_API void retry_stop(retry_operation *op, retry_time now);
 
 /* The network is back: of a retry's delay (WAIT with cause STRATEGY or ALWAYS) only what the server
@@ -1671,8 +1672,8 @@ typedef bool retry_attempt_fn(void *context, const retry_operation *op, const re
    strategy answers later. An attempt that worked is SUCCESS, even if somebody stopped the operation
    meanwhile. The function is never interrupted: its timeout is its own business. END, FAIL, MISUSE:
    a NULL argument (but `service` and `context`) or clock function; two threads that share an
-   operation, as far as that shows; a clock that stands still during 1,000 sleeps of one delay (it
-   may count seconds). */
+   operation, as far as that shows; a clock that shows nothing of 900 sleeps in a row (it stands
+   still, or counts seconds). */
 RETRY_API retry_step retry_run(retry_operation *op, const retry_service *service,
                                const retry_clock *clock, retry_attempt_fn *attempt, void *context);
 
@@ -2683,7 +2684,7 @@ static inline uint8_t retry__screen(uint32_t traits)
     return RETRY_CAUSE_NONE;
 }
 
-/* What becomes of a failure of which no strategy is asked: ALWAYS it is retried. */
+/* What becomes of a failure of which no strategy is asked. */
 RETRY__COLD retry_action retry__unasked(const retry_operation *op, uint8_t cause)
 {
     retry_ms interval = op->client->always_interval;
@@ -3187,16 +3188,24 @@ static retry_ms retry__connection_asked(const retry_connection *connection, retr
     return retry__left(connection->retry__asked_at, connection->retry__asked, now);
 }
 
+/* Whether trying again does not help: a wrong password. */
+static bool retry__connection_final(const retry_failure *failure)
+{
+    if (failure->reason == RETRY_REASON_NONE)
+        return failure->fault != RETRY_FAULT_SERVER && failure->safety != RETRY_SAFETY_YES;
+    return failure->reason == RETRY_REASON_UNKNOWN;
+}
+
 /* What a failure says of the next attempt's start. */
 static void retry__connection_hear(retry_connection *connection, const retry_failure *failure,
                                    retry_time now)
 {
-    bool final = failure->reason == RETRY_REASON_NONE || failure->reason == RETRY_REASON_UNKNOWN;
     retry_ms wait = failure->retry_after;
-    if (wait == 0 && final) {
+    if (wait == 0 && retry__connection_final(failure)) {
         retry_backoff backoff;
         retry__connection_backoff(connection, &backoff);
-        wait = retry_backoff_delay(&backoff, 31, backoff.max, retry__connection_draw(connection));
+        wait = retry_backoff_base(&backoff, UINT32_MAX);
+        wait = retry__pick(wait - (wait >> 3), wait, retry__connection_draw(connection));
     }
     wait = retry__min(wait, RETRY__LONGEST);
     if (failure->retry_after != 0 && wait > retry__connection_asked(connection, now)) {
@@ -4870,7 +4879,7 @@ static bool retry__rest(retry_operation *op, retry_step *step)
         step->delay = retry__remaining(op, op->retry__now);
         step->cause = RETRY_CAUSE_PENDING;
         if (step->delay == 0) {
-            retry__end(op, NULL, RETRY_VERDICT_EXPIRE, RETRY_CAUSE_DEADLINE, 0);
+            retry__end(op, &op->failure, RETRY_VERDICT_EXPIRE, RETRY_CAUSE_DEADLINE, 0);
             return false;
         }
     }
@@ -5747,6 +5756,10 @@ static bool retry__run_attempt(retry_operation *op, const retry_step *step,
     return done;
 }
 
+/* Sleeps in a row of which a clock shows nothing before it counts as standing still. One that
+   counts seconds reaches this, too: in its last millisecond sleeps 1,000 times. */
+#define RETRY__UNSEEN 900
+
 /* Sleeps as a step says. False: that would never end, as the clock shows no time for the delay, or
    as nothing is to come: an attempt is out that is not this thread's. */
 static bool retry__run_sleep(const retry_clock *clock, const retry_step *step, retry_time *now,
@@ -5758,12 +5771,9 @@ static bool retry__run_sleep(const retry_clock *clock, const retry_step *step, r
         return false;
     clock->sleep(clock->context, step->delay);
     *now = clock->now(clock->context);
-    if (*now == before)
-        ++*unseen;
-    else if (step->cause == RETRY_CAUSE_PACED) /* each time another delay */
-        *unseen = 0;
-    RETRY_ASSERT(*unseen < 1000 && "retry_run: the clock stands still");
-    return *unseen < 1000;
+    *unseen = *now == before ? *unseen + 1 : 0;
+    RETRY_ASSERT(*unseen < RETRY__UNSEEN && "retry_run: the clock stands still");
+    return *unseen < RETRY__UNSEEN;
 }
 
 RETRY_API retry_step retry_run(retry_operation *op, const retry_service *service,
@@ -5772,7 +5782,7 @@ RETRY_API retry_step retry_run(retry_operation *op, const retry_service *service
     retry_step step;
     retry_failure failure;
     retry_time now;
-    uint32_t unseen = 0; /* sleeps that the clock did not see, since the last attempt */
+    uint32_t unseen = 0; /* sleeps in a row that the clock did not see */
     RETRY_ASSERT(op && clock && attempt && "retry_run: a NULL argument");
     RETRY_ASSERT((!clock || (clock->now && clock->sleep)) && "retry_clock: now, sleep are not set");
     if (!op || !clock || !clock->now || !clock->sleep || !attempt)
@@ -5789,7 +5799,6 @@ RETRY_API retry_step retry_run(retry_operation *op, const retry_service *service
                 op->ambiguous = false;
                 return retry__run_end(RETRY_VERDICT_SUCCESS, RETRY_CAUSE_NONE);
             }
-            unseen = 0;
         } else if (step.what == RETRY_DO_END || step.cause == RETRY_CAUSE_PENDING) {
             break;
         } else if (step.what == RETRY_DO_WAIT && !retry__run_sleep(clock, &step, &now, &unseen)) {

@@ -112,9 +112,10 @@ static const char *transact(long id, const char *statements)
 
 int main(int argc, char **argv)
 {
-    const retry_backoff soon = RETRY_BACKOFF_BEST_EFFORT; /* from 1 ms: a conflict is soon over */
+    retry_backoff soon = RETRY_BACKOFF_BEST_EFFORT;
     char *statements;
     service.client.cut_after = 1000; /* ms */
+    soon.initial = 1, soon.max = 500; /* ms: a conflict is soon over */
     service.policy.backoff = soon;
     retry_service_init(&service, now());
     connection = PQconnectdb(argc > 1 ? argv[1] : "");

@@ -914,6 +914,7 @@ static void test_causes(void)
     const retry_failure wrong_password = failed_as(RETRY_REASON_NONE, 0);
     const retry_failure asked = failed_as(RETRY_REASON_NONE, 9000);
     const retry_failure unknown = failed_as(RETRY_REASON_UNKNOWN, 0);
+    retry_failure of_server = failed_as(RETRY_REASON_NONE, 0), safe = of_server;
     const struct {
         const char *name;
         const retry_failure *failure;
@@ -923,11 +924,15 @@ static void test_causes(void)
         {"503", &down, 1000, 1000},
         {"refused", &refused, 1000, 1000},
         {"lost", &lost, 1000, 1000},
-        {"a wrong password", &wrong_password, 96000, 144000},
+        {"a wrong password", &wrong_password, 105000, 120000},
         {"a wrong password, and a time", &asked, 9000, 9000},
-        {"unknown", &unknown, 96000, 144000},
+        {"unknown", &unknown, 105000, 120000},
+        {"none, the server's fault", &of_server, 1000, 1000},
+        {"none, and safe", &safe, 1000, 1000},
     };
     size_t i;
+    of_server.fault = RETRY_FAULT_SERVER;
+    safe.safety = RETRY_SAFETY_YES;
     for (i = 0; i < CHECK_COUNT(rows); i++) {
         retry_connection connection = grpc();
         connection.random = NULL;
@@ -947,8 +952,8 @@ static void test_final_by_own_backoff(void)
     connection.backoff.initial = 500;
     connection.backoff.max = 60000;
     retry_connection_begin(&connection, AT(0));
-    CHECK_EQUAL(60000, retry_connection_failed(&connection, &final, AT(0)));
-    CHECK_EQUAL(59000, retry_connection_failed(&connection, NULL, AT(1000)));
+    CHECK_EQUAL(56250, retry_connection_failed(&connection, &final, AT(0)));
+    CHECK_EQUAL(55250, retry_connection_failed(&connection, NULL, AT(1000)));
     number = TOP;
     retry_connection_skip_wait(&connection, AT(2000));
     CHECK_EQUAL(500, retry_connection_wait(&connection, AT(2000)));

@@ -139,8 +139,10 @@ static void hear(const retry_failure *failure)
 {
     const retry_backoff used = backoff();
     retry_ms asked = measured(failure->retry_after);
-    if (asked == 0 && failure->reason <= RETRY_REASON_UNKNOWN)
-        defer(measured(retry_backoff_delay(&used, 31, used.max, drawn)));
+    if (asked == 0 && failure->reason <= RETRY_REASON_UNKNOWN) {
+        retry_ms base = retry_backoff_base(&used, UINT32_MAX), less = base >> 3;
+        defer(measured(base - less + (retry_ms)(((uint64_t)less * drawn + drawn) >> 32)));
+    }
     if (asked > asked_left()) {
         model.asked = asked;
         model.asked_at = now;

@@ -251,7 +251,7 @@ static void test_budget(void)
 }
 
 /* One base for all: it comes in once, however many processes see the time pass, and is there again
-   for whoever comes after those that died. The contract of 4.0, section 5. */
+   for whoever comes after those that died. */
 static void test_base(void)
 {
     static const uint32_t bases[] = {RETRY_PER_SECOND(0.05), RETRY_PER_SECOND(40)};

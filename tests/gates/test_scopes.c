@@ -319,7 +319,7 @@ static void test_a_bucket_that_expires_is_handed_on(void)
 }
 
 /* A service's budget for each name: the base is there at first and comes back by itself, 0.05
-   tokens a second, up to itself: then the slot is as good as new. Contract of 4.0, section 5. */
+   tokens a second, up to itself: then the slot is as good as new. */
 static void test_a_base_is_handed_on(void)
 {
     static const retry_budget_options best_effort = RETRY_BUDGET_BEST_EFFORT(1);

@@ -99,7 +99,7 @@ package() { PKG_CONFIG_PATH=$prefix/share/pkgconfig pkg-config "$@" retry; }
 folder pkgconfig
 check "pkg-config: version" is "$(package --modversion)" "$version"
 check "pkg-config: valid" package --validate
-check "pkg-config: not version 6" refused package --atleast-version=5
+check "pkg-config: not version 6" refused package --atleast-version=6
 flags=$(package --cflags)
 quiet $cc -std=c99 $warnings $flags install_app.c -o app
 works "pkg-config" ./app
