@@ -421,21 +421,31 @@ static struct {
     bool accept[EVENTS];
     unsigned count;
     uint64_t length, began, before; /* of the halves; before: 1 if there is none */
+    bool odd;                       /* every other half is */
 } model;
+
+/* An even half that begins at 0 is taken for a window never used: no clock is behind it. */
+static bool model_behind(uint64_t now)
+{
+    uint64_t most = model.length < BEHIND ? model.length : BEHIND;
+    bool never_used = !model.odd && (model.began & 0x7fffffff) == 0;
+    return now < model.began && !never_used && model.began - now <= most;
+}
 
 static void model_move(uint64_t now)
 {
-    uint64_t most = model.length < BEHIND ? model.length : BEHIND;
-    if (now >= model.began ? now - model.began < model.length : model.began - now <= most)
+    if (model_behind(now) || (now >= model.began && now - model.began < model.length))
         return;
     if (now >= model.began && now - model.began < 2 * model.length) {
         model.before = model.began;
         model.began += model.length;
+        model.odd = !model.odd;
         return;
     }
     model.count = 0;
     model.before = 1;
     model.began = now;
+    model.odd = true;
 }
 
 static void model_add(bool accept)
