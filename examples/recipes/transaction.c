@@ -114,7 +114,7 @@ int main(int argc, char **argv)
 {
     retry_backoff soon = RETRY_BACKOFF_BEST_EFFORT;
     char *statements;
-    service.client.cut_after = 1000; /* ms */
+    service.client.cut_after = 1000;  /* ms */
     soon.initial = 1, soon.max = 500; /* ms: a conflict is soon over */
     service.policy.backoff = soon;
     retry_service_init(&service, now());

@@ -670,8 +670,7 @@ static uint32_t retries_of(const retry_client *client)
     memset(&op, 0, sizeof op);
     op.client = client;
     retry_start(&op, NULL, START);
-    while (op.retries < 100 &&
-           decide(&op, &failure, START).verdict == RETRY_VERDICT_RETRY)
+    while (op.retries < 100 && decide(&op, &failure, START).verdict == RETRY_VERDICT_RETRY)
         continue;
     return op.retries;
 }
