@@ -229,8 +229,7 @@ static void test_sent_and_pending(void)
     retry_operation op = holding(false);
     answer = retry_action_pending();
     CHECK_LATER(decide(&op, &locked, START));
-    CHECK_DECISION(FAIL, REFUSED,
-                   decide_later(&op, retry_action_none(RETRY_CAUSE_REFUSED), START));
+    CHECK_DECISION(FAIL, REFUSED, decide_later(&op, retry_action_none(RETRY_CAUSE_REFUSED), START));
     CHECK_EQUAL(0, retry_budget_balance(&one));
     op = holding(false);
     answer = retry_action_pending();
@@ -399,8 +398,7 @@ static void test_free_is_no_charged_failure(void)
     answer = retry_action_pending();
     CHECK_LATER(decide(&op, &conflict, START));
     CHECK_LATER(decide_later(&op, retry_action_pending(), START));
-    CHECK_DECISION(FAIL, REFUSED,
-                   decide_later(&op, retry_action_none(RETRY_CAUSE_REFUSED), START));
+    CHECK_DECISION(FAIL, REFUSED, decide_later(&op, retry_action_none(RETRY_CAUSE_REFUSED), START));
     retry_start(&op, NULL, START);
     answer = retry_action_none(RETRY_CAUSE_REFUSED);
     CHECK_DECISION(FAIL, REFUSED, decide(&op, &conflict, START));

@@ -157,8 +157,7 @@ static void test_always_reasons_expire(void)
     op.timeout = 200;
     retry_start(&op, NULL, (retry_time)-100);
     for (i = 0; i < CHECK_COUNT(steps); i++) {
-        decided decision =
-            decide(&op, &failure, check_after((retry_time)-100, steps[i].elapsed));
+        decided decision = decide(&op, &failure, check_after((retry_time)-100, steps[i].elapsed));
         check_row("step %u", (unsigned)i);
         CHECK_EQUAL(steps[i].verdict, decision.verdict);
         CHECK_EQUAL(steps[i].delay, decision.delay);

@@ -1,5 +1,5 @@
-/* What is decided of a failed attempt, step by step: misuse, recording, the reasons, always-retry, the
-   strategy, the budget, counting and telling. The deadline has test_deadline.c. */
+/* What is decided of a failed attempt, step by step: misuse, recording, the reasons, always-retry,
+   the strategy, the budget, counting and telling. The deadline has test_deadline.c. */
 #define RETRY_IMPLEMENTATION
 #include "../../retry.h"
 #include "../support/check.h"

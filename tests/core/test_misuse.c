@@ -73,8 +73,7 @@ static void check_policy(const retry_strategy *strategy)
     CHECK_STOPS("retry_after: a NULL argument");
     CHECK_EQUAL(RETRY_CAUSE_MISUSE, strategy->retry_after(strategy, &op, NULL, START).cause);
     CHECK_STOPS("retry_after: a NULL argument");
-    CHECK_EQUAL(RETRY_ACTION_AFTER,
-                strategy->retry_after(strategy, &op, &failure, START).kind);
+    CHECK_EQUAL(RETRY_ACTION_AFTER, strategy->retry_after(strategy, &op, &failure, START).kind);
     CHECK_NO_STOP();
 }
 
@@ -90,7 +89,8 @@ static void test_policies(void)
     CHECK_STOPS("retry_after: a NULL argument");
 }
 
-/* Not MISUSE, as the operation may go on: but a budget without retry_budget_init pays for nothing. */
+/* Not MISUSE, as the operation may go on: but a budget without retry_budget_init pays for nothing.
+ */
 static void test_budget(void)
 {
     static retry_budget zeroed;

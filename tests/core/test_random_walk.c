@@ -522,9 +522,9 @@ static void move_classify(unsigned i)
 }
 
 static void (*const moves[])(unsigned) = {
-    move_begin,       move_begin,  move_decide, move_decide, move_decide,
-    move_decide, move_answer, move_finish,      move_null,        move_forget,
-    move_budget,      move_policy, move_backoff,     move_connection,  move_classify,
+    move_begin,  move_begin,  move_decide,  move_decide,     move_decide,
+    move_decide, move_answer, move_finish,  move_null,       move_forget,
+    move_budget, move_policy, move_backoff, move_connection, move_classify,
 };
 
 static void check_world(uint32_t step, unsigned move)

@@ -225,7 +225,7 @@ static const struct {
     {4, RETRY_RATIO(0.95), 101}, /* uniform */
     {5, RETRY_RATIO(0.95), 101}, {6, RETRY_RATIO(0.95), 101},
     {7, RETRY_RATIO(0.95), 110}, /* lognormal */
-    {8, RETRY_RATIO(0.95), 105},  {9, RETRY_RATIO(0.9), 80},
+    {8, RETRY_RATIO(0.95), 105}, {9, RETRY_RATIO(0.9), 80},
     {9, RETRY_RATIO(0.95), 85},  {9, RETRY_RATIO(0.99), 125},
     {11, RETRY_RATIO(0.9), 90},                              /* 3 of 10 ten times slower */
     {11, RETRY_RATIO(0.95), 90}, {12, RETRY_RATIO(0.9), 10}, /* 5 of 100 a hundred times */
