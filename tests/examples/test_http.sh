@@ -61,7 +61,7 @@ unreachable=http://127.0.0.1:1/unreachable
 echo "$unreachable" | tee "$work/once.input" "$work/poor.input" "$work/free.input" \
     >"$work/constant.input"
 run once --policy attempts=1 -
-run free --policy 'attempts=2 max=5ms' --budget none -
+run free --policy 'attempts=2 initial=1ms max=5ms' --budget none -
 run poor --budget capacity=0 -
 run constant --policy 'attempts=3 curve=constant jitter=none initial=7ms' -
 cat >"$work/bad.input" <<'END'

@@ -104,7 +104,7 @@ cut 170 delay "uint32_t call(uint32_t i, uint32_t m, uint32_t n, uint32_t l, uin
     { return retry_delay(i, m, n, l, h, r); }"
 cut 600 backoff
 cut 1380 retry-after
-cut 1480 connection
+cut 1520 connection
 cut 1640 breaker
 
 structs="retry_failure retry_operation retry_copy retry_service retry_gates retry_client retry_policy retry_budget retry_connection errmap_nmv
