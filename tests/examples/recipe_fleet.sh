@@ -19,8 +19,8 @@ for fault in refused frozen; do
     verdict "$fault: a retry_service does no less than any other." holds \
         "$(done_of $fault "$own") >= $(done_of $fault "no retries") &&
             $(done_of $fault "$own") >= $(done_of $fault "retries, never cut")"
-    verdict "$fault: it is well within 1 s; retries that are cut never are." \
-        holds "\"$(back $fault "$own")\" + 0 <= 1 && \"$(back $fault "$own")\" != \"never\" &&
+    verdict "$fault: it is well within 2 s; retries that are cut never are." \
+        holds "\"$(back $fault "$own")\" + 0 <= 2 && \"$(back $fault "$own")\" != \"never\" &&
             \"$(back $fault "retries, cut")\" == \"never\""
 done
 verdict "It sends less than what nothing limits; frozen: at most a third." \
