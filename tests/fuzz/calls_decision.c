@@ -509,7 +509,7 @@ static void require_end(retry_step step)
 static void begin(retry_step step)
 {
     if (left() == 0) {
-        end(RETRY_VERDICT_EXPIRE, RETRY_CAUSE_DEADLINE, 0, false);
+        end(RETRY_VERDICT_EXPIRE, RETRY_CAUSE_DEADLINE, 0, model.state == ASKED);
         require_end(step);
         return;
     }
