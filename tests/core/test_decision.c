@@ -1,4 +1,4 @@
-/* What is decided of a failed attempt, step by step: misuse, recording, the reasons, always-retry,
+/* What is decided of a failed attempt, step by step: recording, the reasons, always-retry,
    the strategy, the budget, counting and telling. The deadline has test_deadline.c. */
 #define RETRY_IMPLEMENTATION
 #include "../../retry.h"
@@ -22,11 +22,6 @@ static retry_client client_of(const retry_strategy *strategy)
     memset(&client, 0, sizeof client);
     client.strategy = strategy;
     return client;
-}
-
-static bool same(const retry_operation *a, const retry_operation *b)
-{
-    return memcmp(a, b, sizeof *a) == 0;
 }
 
 /* A strategy that gives one answer and counts how often it was asked. */
@@ -63,76 +58,19 @@ static struct scripted granting(retry_ms delay)
     return answering(RETRY_ACTION_AFTER, RETRY_CAUSE_NONE, delay);
 }
 
-/* ---- step 1: misuse ------------------------------------------------------------------------ */
+/* ---- actions ------------------------------------------------------------------------------- */
 
-static void check_misuse(retry_operation *op, const retry_failure *failure, uint8_t cause)
+static void test_actions(void)
 {
-    retry_operation before;
-    decided decision;
-    memcpy(&before, op, sizeof before);
-    decision = decide(op, failure, START + 7);
-    check_decision(RETRY_VERDICT_FAIL, cause, decision, __FILE__, __LINE__);
-    CHECK_EQUAL(0, decision.delay);
-    CHECK(same(&before, op));
+    CHECK_EQUAL(RETRY_ACTION_AFTER, retry_action_after(77).kind);
+    CHECK_EQUAL(77, retry_action_after(77).delay);
+    CHECK_EQUAL(UINT32_MAX, retry_action_after(UINT32_MAX).delay);
+    CHECK_EQUAL(RETRY_ACTION_NONE, retry_action_none(RETRY_CAUSE_REFUSED).kind);
+    CHECK_EQUAL(RETRY_CAUSE_REFUSED, retry_action_none(RETRY_CAUSE_REFUSED).cause);
+    CHECK_EQUAL(RETRY_ACTION_PENDING, retry_action_pending().kind);
 }
 
-static void test_null(void)
-{
-    retry_failure failure = check_failure_of(RETRY_REASON_KV_LOCKED);
-    retry_operation op = begun(NULL);
-    CHECK_DECISION(FAIL, MISUSE, decide(NULL, &failure, START));
-    CHECK_DECISION(RETRY, STRATEGY, decide(&op, &failure, START));
-}
-
-static void test_not_begun(void)
-{
-    retry_failure failure = check_failure_of(RETRY_REASON_KV_LOCKED);
-    retry_operation op;
-    memset(&op, 0, sizeof op);
-    check_misuse(&op, &failure, RETRY_CAUSE_MISUSE);
-    retry_stop(&op, START);
-    check_misuse(&op, &failure, RETRY_CAUSE_MISUSE);
-}
-
-static void test_finished(void)
-{
-    retry_failure locked = check_failure_of(RETRY_REASON_KV_LOCKED);
-    retry_failure none = check_failure_of(RETRY_REASON_NONE);
-    retry_operation op = begun(NULL);
-    CHECK_DECISION(FAIL, NOT_RETRYABLE, decide(&op, &none, START));
-    check_misuse(&op, &locked, RETRY_CAUSE_MISUSE);
-    retry_start(&op, NULL, START);
-    CHECK_DECISION(SUCCESS, NONE, decide(&op, NULL, START));
-    check_misuse(&op, &locked, RETRY_CAUSE_MISUSE);
-    retry_start(&op, NULL, START);
-    retry_stop(&op, START);
-    check_misuse(&op, &locked, RETRY_CAUSE_CANCELLED);
-    retry_start(&op, NULL, START);
-    CHECK_DECISION(RETRY, STRATEGY, decide(&op, &locked, START));
-}
-
-static void test_strategy_without_function(void)
-{
-    retry_strategy empty = {NULL};
-    struct scripted good = granting(5);
-    retry_client client = client_of(&empty);
-    retry_operation op = begun(&client);
-    retry_failure failure = check_failure_of(RETRY_REASON_KV_LOCKED);
-    retry_failure always = check_failure_of(RETRY_REASON_KV_NOT_MY_VBUCKET);
-    CHECK_DECISION(RETRY, ALWAYS, decide(&op, &always, START)); /* not asked */
-    CHECK_DECISION(FAIL, MISUSE, decide(&op, &failure, START));
-    op = begun(&client);
-    op.strategy = &good.base;
-    CHECK_DECISION(RETRY, STRATEGY, decide(&op, &failure, START));
-    client.strategy = &good.base;
-    op.strategy = &empty;
-    CHECK_DECISION(FAIL, MISUSE, decide(&op, &failure, START));
-    op = begun(&client);
-    op.strategy = NULL;
-    CHECK_DECISION(RETRY, STRATEGY, decide(&op, &failure, START));
-}
-
-/* ---- step 2: recording --------------------------------------------------------------------- */
+/* ---- step 1: recording --------------------------------------------------------------------- */
 
 static void test_recording(void)
 {
@@ -202,7 +140,7 @@ static void test_refused_is_recorded(void)
     CHECK_EQUAL(0, op.retries);
 }
 
-/* ---- steps 3 to 5: reasons and safety ------------------------------------------------------ */
+/* ---- step 2: reasons and safety ------------------------------------------------------------ */
 
 #define FAIL(cause) RETRY_VERDICT_FAIL, RETRY_CAUSE_##cause
 #define RETRY(cause) RETRY_VERDICT_RETRY, RETRY_CAUSE_##cause
@@ -313,7 +251,7 @@ static void test_permitted(void)
     CHECK(!retry_permitted(NULL, NULL));
 }
 
-/* ---- step 4: always retried ---------------------------------------------------------------- */
+/* ---- step 3: always retried ---------------------------------------------------------------- */
 
 static const retry_ms ladder[] = {1, 10, 50, 100, 500, 1000, 1000, 1000, 1000};
 
@@ -388,7 +326,7 @@ static void test_fail_fast(void)
     }
 }
 
-/* ---- step 5: the strategy ------------------------------------------------------------------ */
+/* ---- step 4: the strategy ------------------------------------------------------------------ */
 
 static void test_strategy_refuses(void)
 {
@@ -408,7 +346,7 @@ static void test_strategy_refuses(void)
     }
 }
 
-/* A kind that is none must neither grant nor leave the request open. */
+/* A kind that is none must neither grant nor leave the operation open. */
 static void test_garbage_action(void)
 {
     retry_failure failure = check_failure_of(RETRY_REASON_KV_LOCKED);
@@ -473,7 +411,7 @@ static void test_own_strategy_wins(void)
     CHECK_EQUAL(22, decide(&op, &failure, START).delay);
 }
 
-/* What a strategy sees: itself, the failure, the time, and a request that has it recorded. */
+/* What a strategy sees: itself, the failure, the time, and an operation that has it recorded. */
 struct curious {
     retry_strategy base;
     int mark;
@@ -535,7 +473,28 @@ static void test_strategy_hands_on(void)
     CHECK_DECISION(FAIL, REFUSED, decide(&op, &failure, START));
 }
 
-/* ---- step 5: the budget -------------------------------------------------------------------- */
+static void test_strategy_without_function(void)
+{
+    retry_strategy empty = {NULL};
+    struct scripted good = granting(5);
+    retry_client client = client_of(&empty);
+    retry_operation op = begun(&client);
+    retry_failure failure = check_failure_of(RETRY_REASON_KV_LOCKED);
+    retry_failure always = check_failure_of(RETRY_REASON_KV_NOT_MY_VBUCKET);
+    CHECK_DECISION(RETRY, ALWAYS, decide(&op, &always, START)); /* not asked */
+    CHECK_DECISION(FAIL, MISUSE, decide(&op, &failure, START));
+    op = begun(&client);
+    op.strategy = &good.base;
+    CHECK_DECISION(RETRY, STRATEGY, decide(&op, &failure, START));
+    client.strategy = &good.base;
+    op.strategy = &empty;
+    CHECK_DECISION(FAIL, MISUSE, decide(&op, &failure, START));
+    op = begun(&client);
+    op.strategy = NULL;
+    CHECK_DECISION(RETRY, STRATEGY, decide(&op, &failure, START));
+}
+
+/* ---- step 6: the budget -------------------------------------------------------------------- */
 
 static void test_budget_by_kind(void)
 {
@@ -720,7 +679,7 @@ static void test_observer(void)
     CHECK_EQUAL(RETRY_REASON_KV_LOCKED, told.failure.reason);
 }
 
-/* Told of every verdict and of every end once, but of no misuse and no beginning. */
+/* Told of every verdict and of every end once, and of no beginning. */
 static void test_observer_is_told_once(void)
 {
     struct telling told;
@@ -732,12 +691,12 @@ static void test_observer_is_told_once(void)
     client.observe_context = &told;
     memset(&told, 0, sizeof told);
     op = begun(&client);
-    CHECK_DECISION(FAIL, MISUSE, decide_later(&op, retry_action_after(1), START));
+    retry_answer(&op, retry_action_after(1), START); /* nobody waits for it */
     CHECK_EQUAL(0, told.count);
     CHECK_DECISION(FAIL, NOT_RETRYABLE, decide(&op, &none, START));
     CHECK_EQUAL(1, told.count);
     CHECK_EQUAL(RETRY_CAUSE_NOT_RETRYABLE, told.cause);
-    CHECK_DECISION(FAIL, MISUSE, decide(&op, &locked, START));
+    CHECK_DECISION(FAIL, NOT_RETRYABLE, decide(&op, &locked, START)); /* it is over */
     CHECK_EQUAL(1, told.count);
     retry_start(&op, NULL, START);
     CHECK_DECISION(RETRY, STRATEGY, decide(&op, &locked, START));
@@ -759,7 +718,7 @@ static void test_observer_is_told_once(void)
     CHECK_EQUAL(5, told.count);
 }
 
-/* Last: when the observer is told of a failure, the request is finished and the charge is back. */
+/* Last: when the observer is told of a failure, the operation is over and the charge is back. */
 static retry_budget *watched;
 static uint32_t balance_when_told;
 
@@ -842,9 +801,7 @@ static void test_causes_of_answers(void)
 
 int main(void)
 {
-    RUN(test_null);
-    RUN(test_not_begun);
-    RUN(test_finished);
+    RUN(test_actions);
     RUN(test_strategy_without_function);
     RUN(test_recording);
     RUN(test_reasons_add_up);

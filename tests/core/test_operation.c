@@ -1,5 +1,5 @@
 /* An operation without gates and without further copies: what retry_next says after each thing that
-   may happen, in any order, and what the request, the budget and the observer see of it. */
+   may happen, in any order, and what the operation, the budget and the observer see of it. */
 #define RETRY_IMPLEMENTATION
 #include "../../retry.h"
 #include "../support/check.h"
@@ -8,7 +8,7 @@
 #include <limits.h>
 
 #define START ((retry_time)-50) /* most tests run over the wrap */
-#define LEFT 1000               /* ms; the request's timeout */
+#define LEFT 1000               /* ms; the operation's timeout */
 
 static retry_operation op;
 static retry_client client;
@@ -59,11 +59,11 @@ static retry_action answer; /* what the strategy says */
 static bool observer_stops;
 static unsigned asked;
 
-static retry_action answering_after(const retry_strategy *self, const retry_operation *request,
+static retry_action answering_after(const retry_strategy *self, const retry_operation *of,
                                     const retry_failure *failure, retry_time now)
 {
     (void)self;
-    (void)request;
+    (void)of;
     (void)now;
     CHECK(failure == &op.failure || failure->reason == op.failure.reason);
     asked++;
@@ -77,12 +77,12 @@ static decided told_decision;
 static bool told_failure;
 static retry_time clock_now; /* the observer's */
 
-static void tell(void *context, const retry_operation *request, const retry_failure *failure)
+static void tell(void *context, const retry_operation *of, const retry_failure *failure)
 {
     (void)context;
-    CHECK(request == &op);
+    CHECK(of == &op);
     told++;
-    told_decision = decided_of(request);
+    told_decision = decided_of(of);
     told_failure = failure != NULL;
     if (observer_stops)
         retry_stop(&op, clock_now);
@@ -437,7 +437,7 @@ static void test_deadline_before_a_try(void)
     CHECK_OVER(END(EXPIRE, DEADLINE, 0));
 }
 
-/* A strategy without a function, found when a copy has failed: the request was open still. */
+/* A strategy without a function, found when a copy has failed: the operation was open still. */
 static void test_misuse_of_a_strategy(void)
 {
     static const retry_strategy none = {NULL};
@@ -525,7 +525,7 @@ static void test_timed_out_at_the_deadline(void)
 static void test_time_of_a_copy(void)
 {
     static const struct {
-        retry_ms attempt, most, request, age, wanted;
+        retry_ms attempt, most, timeout, age, wanted;
     } rows[] = {
         {0, 0, 1000, 0, 1000},
         {0, 0, 1000, 999, 1},
@@ -558,12 +558,12 @@ static void test_time_of_a_copy(void)
     for (i = 0; i < CHECK_COUNT(rows); i++) {
         retry_ms left = rows[i].wanted;
         check_row("%lu, at most %lu, of %lu, at %lu", (unsigned long)rows[i].attempt,
-                  (unsigned long)rows[i].most, (unsigned long)rows[i].request,
+                  (unsigned long)rows[i].most, (unsigned long)rows[i].timeout,
                   (unsigned long)rows[i].age);
         set_up();
         client.cut_after = rows[i].attempt;
         client.attempt_timeout = rows[i].most;
-        op.timeout = rows[i].request;
+        op.timeout = rows[i].timeout;
         retry_start(&op, NULL, at(0));
         CHECK_STEP(SEND(rows[i].wanted), next(rows[i].age));
         CHECK_STEP(WAIT(NONE, left), next(rows[i].age));
@@ -814,7 +814,8 @@ static void test_clock_steps_back(void)
 
 /* ---- retry_start anew ---------------------------------------------------------------------- */
 
-/* A copy is out: the old request is cancelled, and its copy before the new one is sent. */
+/* A copy is out: the old operation is stopped, and its copy cancelled before the new one is sent.
+ */
 static void test_start_with_a_copy_out(void)
 {
     send_again();
@@ -857,11 +858,11 @@ static void test_start_again_and_again(void)
     retry_start(&op, NULL, at(10));
     retry_start(&op, NULL, at(11));
     retry_stop(&op, at(12));
-    CHECK(!op.ambiguous); /* nothing of this request was sent */
+    CHECK(!op.ambiguous); /* nothing of this one was sent */
     retry_start(&op, NULL, at(13));
     CHECK_STEP(CANCEL, next(13)); /* one */
     CHECK_STEP(SEND(LEFT - 1), next(14));
-    CHECK_EQUAL(3, told); /* each request that was cancelled */
+    CHECK_EQUAL(3, told); /* each that was stopped */
 }
 
 static void test_start_in_a_delay(void)
@@ -877,6 +878,54 @@ static void test_start_in_a_delay(void)
     CHECK_TOLD(1, FAIL, CANCELLED, 0);
     retry_answer(&op, retry_action_after(5), at(21)); /* to the old one */
     CHECK_STEP(SEND(LEFT - 1), next(21));
+}
+
+/* An attempt that failed with a code. */
+static void failed_with(uint32_t code, retry_time elapsed)
+{
+    retry_failure failure = check_failure_of(RETRY_REASON_KV_LOCKED);
+    failure.code = code;
+    retry_ended(&op, 0, &failure, at(elapsed));
+}
+
+/* What the program has set stays; all else is as it was before the first attempt. */
+static void test_start_clears(void)
+{
+    int context = 0;
+    send();
+    failed_with(5, 10);
+    CHECK_EQUAL(5, op.code);
+    op.context = &context;
+    op.strategy = &answering;
+    retry_start(&op, NULL, at(500));
+    CHECK_EQUAL(at(500), op.started);
+    CHECK_EQUAL(0, op.retries);
+    CHECK_EQUAL(0, op.reasons);
+    CHECK_EQUAL(0, op.code);
+    CHECK_EQUAL(0, op.code_retries);
+    CHECK_EQUAL(0, op.delay);
+    CHECK(op.client == &client && op.strategy == &answering && op.context == &context);
+    CHECK(op.timeout == LEFT && op.idempotent);
+}
+
+/* The first failure after that is a first failure, even with the code of before. */
+static void test_start_forgets_the_code(void)
+{
+    static const uint32_t codes[] = {0, 5};
+    size_t i;
+    for (i = 0; i < CHECK_COUNT(codes); i++) {
+        check_row("code %lu", (unsigned long)codes[i]);
+        send();
+        failed_with(codes[i], 10);
+        CHECK_STEP(SEND(LEFT - 30), next(30));
+        failed_with(codes[i], 31);
+        CHECK_EQUAL(2, op.code_retries);
+        retry_start(&op, NULL, at(500));
+        CHECK_STEP(SEND(LEFT), next(500));
+        failed_with(codes[i], 510);
+        CHECK_EQUAL(at(510), op.code_since);
+        CHECK_EQUAL(1, op.code_retries);
+    }
 }
 
 /* After its end an operation may be used again. */
@@ -954,6 +1003,32 @@ static void test_stop_in_a_delay(void)
     CHECK_OVER(END(FAIL, CANCELLED, 0));
 }
 
+/* What was paid for a retry goes back if its attempt was not sent, or its end is not known; nothing
+   else does. */
+static void test_stop_gives_back(void)
+{
+    send_again(); /* the first retry is paid for, and fails */
+    FAILED(KV_LOCKED, 31);
+    CHECK_EQUAL(8000, retry_budget_balance(&budget));
+    retry_stop(&op, at(40));
+    CHECK_EQUAL(9000, retry_budget_balance(&budget));
+    send_again();
+    FAILED(KV_NOT_MY_VBUCKET, 31); /* nobody pays for the next */
+    retry_stop(&op, at(40));
+    CHECK_EQUAL(9000, retry_budget_balance(&budget));
+    send_again();
+    answer = retry_action_pending();
+    FAILED(KV_LOCKED, 31);
+    retry_stop(&op, at(40));
+    CHECK_EQUAL(9000, retry_budget_balance(&budget));
+    send();
+    budget.options.charge_failures = true; /* the failure was charged, and not the retry */
+    FAILED(KV_LOCKED, 10);
+    CHECK_EQUAL(9000, retry_budget_balance(&budget));
+    retry_stop(&op, at(15));
+    CHECK_EQUAL(9000, retry_budget_balance(&budget));
+}
+
 /* An observer stops what it hears of; what is over stays as it is. */
 static void test_stop_from_an_observer(void)
 {
@@ -1001,10 +1076,10 @@ static void test_stop_from_an_observer_of_a_timeout(void)
 }
 
 /* A strategy cannot: what it says counts. */
-static retry_action stopping_after(const retry_strategy *self, const retry_operation *request,
+static retry_action stopping_after(const retry_strategy *self, const retry_operation *of,
                                    const retry_failure *failure, retry_time now)
 {
-    (void)self, (void)request, (void)failure;
+    (void)self, (void)of, (void)failure;
     retry_stop(&op, now);
     return retry_action_after(20);
 }
@@ -1084,24 +1159,6 @@ static void test_too_far_away(void)
     }
 }
 
-/* ---- the request's own calls, from outside ------------------------------------------------- */
-
-static void request_cancel(retry_time now)
-{
-    retry_stop(&op, now);
-}
-
-/* What retry_stop gives back is given back once. */
-static void test_cancel_gives_the_charge_back(void)
-{
-    send_again();
-    request_cancel(at(40));
-    CHECK_EQUAL(10000, retry_budget_balance(&budget));
-    CHECK_STEP(CANCEL, next(40));
-    CHECK_STEP(END(FAIL, CANCELLED, 0), next(40));
-    CHECK_EQUAL(10000, retry_budget_balance(&budget));
-}
-
 /* ---- PENDING ------------------------------------------------------------------------------- */
 
 static void test_pending(void)
@@ -1142,6 +1199,80 @@ static void test_pending_answers(void)
     CHECK(retry_budget_withdraw(&budget, 10000, at(10)));
     retry_answer(&op, retry_action_after(33), at(300));
     CHECK_OVER(END(FAIL, BUDGET_EXHAUSTED, 33));
+}
+
+/* The retry follows the failure that the strategy was asked about, not the answer. */
+static void test_answer_counts_the_failure(void)
+{
+    send();
+    answer = retry_action_pending();
+    failed_with(9, 10);
+    CHECK_EQUAL(0, op.retries);
+    CHECK_EQUAL(0, op.delay);
+    CHECK_EQUAL(0, told);
+    retry_answer(&op, retry_action_after(33), at(60));
+    CHECK_TOLD(1, RETRY, STRATEGY, 33);
+    CHECK_EQUAL(1, asked);
+    CHECK_EQUAL(1, op.retries);
+    CHECK_EQUAL(9, op.code);
+    CHECK_EQUAL(1, op.code_retries);
+    CHECK_EQUAL(at(10), op.code_since);
+}
+
+/* A kind that is none must neither grant nor leave the operation open. */
+static void test_answer_of_no_kind(void)
+{
+    retry_action garbage = retry_action_after(5);
+    garbage.kind = 99;
+    wait_for_answer();
+    retry_answer(&op, garbage, at(20));
+    CHECK_EQUAL(RETRY_DO_END, next(20).what);
+    CHECK_EQUAL(RETRY_VERDICT_FAIL, op.verdict);
+    CHECK_EQUAL(0, op.retries);
+    CHECK_EQUAL(1, told);
+}
+
+/* Still no answer: nobody hears of that, and nobody is asked again. */
+static void test_pending_again(void)
+{
+    retry_time t;
+    wait_for_answer();
+    for (t = 11; t < 16; t++) {
+        retry_answer(&op, retry_action_pending(), at(t));
+        CHECK_STEP(WAIT(PENDING, LEFT - t), next(t));
+    }
+    CHECK_EQUAL(0, told);
+    CHECK_EQUAL(1, asked);
+    CHECK_EQUAL(0, op.retries);
+    retry_answer(&op, retry_action_after(1), at(16));
+    CHECK_TOLD(1, RETRY, STRATEGY, 1);
+}
+
+/* A retry costs what the failure says; a failure that is charged for itself is charged when it is
+   recorded, and not again with the answer. */
+static void test_pending_is_charged_once(void)
+{
+    retry_failure failure = check_failure_of(RETRY_REASON_KV_LOCKED);
+    failure.timeout = true;
+    send();
+    budget.options.timeout_cost = 3000;
+    answer = retry_action_pending();
+    retry_ended(&op, 0, &failure, at(10));
+    retry_answer(&op, retry_action_after(1), at(20));
+    CHECK_EQUAL(7000, retry_budget_balance(&budget));
+    send();
+    budget.options.charge_failures = true;
+    answer = retry_action_pending();
+    FAILED(KV_LOCKED, 10);
+    CHECK_EQUAL(9000, retry_budget_balance(&budget));
+    retry_answer(&op, retry_action_pending(), at(20));
+    CHECK_EQUAL(9000, retry_budget_balance(&budget));
+    retry_answer(&op, retry_action_after(1), at(20));
+    CHECK_EQUAL(9000, retry_budget_balance(&budget));
+    CHECK_STEP(SEND(LEFT - 21), next(21));
+    FAILED(KV_LOCKED, 22);
+    retry_answer(&op, retry_action_none(RETRY_CAUSE_REFUSED), at(23));
+    CHECK_EQUAL(8000, retry_budget_balance(&budget));
 }
 
 static void test_pending_until_the_deadline(void)
@@ -1190,7 +1321,7 @@ static void test_answers_to_nothing(void)
 
 /* ---- as long as can be --------------------------------------------------------------------- */
 
-/* A request without an end outlives the clock; so does its copy. */
+/* An operation without an end outlives the clock; so does its copy. */
 static void test_without_an_end(void)
 {
     unsigned i;
@@ -1445,20 +1576,26 @@ int main(void)
     RUN(test_start_and_an_old_end);
     RUN(test_start_again_and_again);
     RUN(test_start_in_a_delay);
+    RUN(test_start_clears);
+    RUN(test_start_forgets_the_code);
     RUN(test_start_after_the_end);
     RUN(test_stop_before_a_copy);
     RUN(test_stop_with_a_copy_out);
     RUN(test_stop_and_a_late_end);
     RUN(test_stop_in_a_delay);
+    RUN(test_stop_gives_back);
     RUN(test_stop_from_an_observer);
     RUN(test_stop_from_a_strategy);
     RUN(test_stop_from_an_observer_of_a_timeout);
     RUN(test_skip_wait);
     RUN(test_skip_no_wait);
     RUN(test_too_far_away);
-    RUN(test_cancel_gives_the_charge_back);
     RUN(test_pending);
     RUN(test_pending_answers);
+    RUN(test_answer_counts_the_failure);
+    RUN(test_answer_of_no_kind);
+    RUN(test_pending_again);
+    RUN(test_pending_is_charged_once);
     RUN(test_pending_until_the_deadline);
     RUN(test_pending_without_an_end);
     RUN(test_answers_to_nothing);

@@ -299,7 +299,7 @@ static void test_forbidden(void)
     CHECK_EQUAL(1, told);
     CHECK_EQUAL(RETRY_CAUSE_PUSHBACK, told_decision.cause);
     CHECK(told_finished);
-    CHECK_DECISION(FAIL, MISUSE, ordered(FORBIDDEN)); /* it is over */
+    CHECK_DECISION(FAIL, PUSHBACK, ordered(FORBIDDEN)); /* it is over */
     CHECK_EQUAL(1, told);
     CHECK_TEXT("server forbids", retry_cause_text(RETRY_CAUSE_PUSHBACK));
 }
@@ -326,7 +326,7 @@ static void test_forbidden_and_pending(void)
     set_up(&answering);
     answer = retry_action_pending();
     CHECK_LATER(plain());
-    CHECK_DECISION(FAIL, MISUSE, ordered(FORBIDDEN)); /* no attempt is under way */
+    CHECK_LATER(ordered(FORBIDDEN)); /* no attempt is under way */
     retry_stop(&op, START);
     CHECK_DECISION(FAIL, CANCELLED, ordered(FORBIDDEN));
 }

@@ -34,25 +34,20 @@ static inline decided decided_of(const retry_operation *op)
     return decided_as(op->verdict, op->cause, op->delay);
 }
 
-/* What is said of an operation without an attempt under way. */
-static inline decided decided_not(const retry_operation *op)
-{
-    bool stopped = op && op->cause == RETRY_CAUSE_CANCELLED;
-    return decided_as(RETRY_VERDICT_FAIL, stopped ? RETRY_CAUSE_CANCELLED : RETRY_CAUSE_MISUSE, 0);
-}
-
 /* An attempt is sent when the operation began, whatever a retry waits for, and ends so at `now`;
-   NULL: it worked. */
+   NULL: it worked. If none can be sent: what was decided before, or what retry_next says. */
 static inline decided decide(retry_operation *op, const retry_failure *failure, retry_time now)
 {
-    if (!op || op->verdict == DECIDE_LATER)
-        return decided_not(op);
+    retry_step step;
+    if (op->verdict == DECIDE_LATER)
+        return decided_of(op);
     if (op->verdict == RETRY_VERDICT_RETRY) {
         op->failure.retry_after = 0; /* what the server asked for would not be skipped */
         retry_skip_wait(op, op->started);
     }
-    if (retry_next(op, op->started).what != RETRY_DO_SEND)
-        return decided_not(op);
+    step = retry_next(op, op->started);
+    if (step.what != RETRY_DO_SEND)
+        return decided_as(step.verdict, step.cause, step.delay);
     op->verdict = DECIDE_LATER;
     retry_ended(op, 0, failure, now);
     return decided_of(op);
@@ -61,8 +56,6 @@ static inline decided decide(retry_operation *op, const retry_failure *failure, 
 /* The strategy answers what `decide` left open. */
 static inline decided decide_later(retry_operation *op, retry_action action, retry_time now)
 {
-    if (!op || op->verdict != DECIDE_LATER)
-        return decided_not(op);
     retry_answer(op, action, now);
     return decided_of(op);
 }
