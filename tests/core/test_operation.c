@@ -941,6 +941,12 @@ static void test_start_after_the_end(void)
     worked(30);
     retry_start(&op, NULL, at(30)); /* its END was never asked for */
     CHECK_STEP(SEND(LEFT), next(30));
+    CHECK(retry_budget_withdraw(&budget, 10000, at(30)));
+    FAILED(KV_LOCKED, 40);
+    CHECK_STEP(END(FAIL, BUDGET_EXHAUSTED, 20), next(40));
+    retry_start(&op, NULL, at(50));
+    CHECK_EQUAL(RETRY_CAUSE_NONE, op.cause); /* nothing is decided yet */
+    CHECK_EQUAL(0, op.delay);
 }
 
 /* ---- retry_stop ---------------------------------------------------------------------------- */
