@@ -55,7 +55,10 @@ static inline void retry_freertos_sleep(void *unused, retry_ms ms)
 /* For retry_run, in a task. */
 static inline retry_clock retry_freertos_clock(void)
 {
-    const retry_clock clock = {.now = retry_freertos_now, .sleep = retry_freertos_sleep};
+    retry_clock clock;
+    clock.now = retry_freertos_now;
+    clock.sleep = retry_freertos_sleep;
+    clock.context = NULL;
     return clock;
 }
 

@@ -127,7 +127,7 @@ changed short_log firmware.c 's/LOG_RECORDS = [0-9]*/LOG_RECORDS = 8/'
 check "a log that is too short: board" ended short_log_board 1
 check "a log that is too short: host" ended short_log_host 1
 
-changed careless firmware.c 's/request.idempotent = operation->idempotent/request.idempotent = true/'
+changed careless firmware.c 's/current.idempotent = operation->idempotent/current.idempotent = true/'
 check "all taken for idempotent: board" ended careless_board 1
 check "all taken for idempotent: host" ended careless_host 1
 check "all taken for idempotent: it says so" shows careless_host.out \

@@ -65,7 +65,7 @@ changed open retry_freertos.h '/^    taskEXIT_CRITICAL/d' DEFINES="$no_atomics"
 check "a critical section left open: noticed" differs "$work/open.status" "$work/masks.status"
 changed careless readings.c 's/op->idempotent = true/op->idempotent = false/'
 check "not repeated: readings are lost" ended careless 1
-changed impatient readings.c 's/request.timeout = 120000/request.timeout = 2000/'
+changed impatient readings.c 's/op->timeout = 120000/op->timeout = 2000/'
 check "2 s are too few: readings are lost" ended impatient 1
 
 # For other cores: what the header chooses there.
