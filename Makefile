@@ -384,7 +384,8 @@ cross: ## 5 | 20 min | the test programs on other machines (TARGETS=)
 # What threads meet by luck counts for nothing: test_lost_swaps brings it about.
 coverage: ## 4 | 2 min | what no test reaches
 	$(need)
-	@$(ALIVE) sh tests/verify/coverage.sh $(BUILD) $(filter-out $(APART) $(THREADED),$(TESTS))
+	@$(ALIVE) sh tests/verify/coverage.sh $(BUILD) test_run_misuse \
+		$(filter-out $(APART) $(THREADED),$(TESTS))
 
 stress: ## 5 | 20 min | threads at once, and models of what they share
 	$(need)

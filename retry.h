@@ -2144,6 +2144,12 @@ RETRY_API bool retry_reason_always(retry_reason reason)
     return (retry__traits(reason) & RETRY_REASON_ALWAYS) != 0;
 }
 
+/* The server says: no retry. */
+static bool retry__forbids(const retry_failure *failure)
+{
+    return failure->pushback && failure->retry_after == UINT32_MAX;
+}
+
 static uint32_t retry__failure_traits(const retry_failure *failure)
 {
     uint32_t traits = retry__traits(failure->reason);
@@ -2153,7 +2159,7 @@ static uint32_t retry__failure_traits(const retry_failure *failure)
         traits |= RETRY__TRAIT_ALLOWS;
     if (failure->safety == RETRY_SAFETY_NO)
         traits |= RETRY__TRAIT_UNSAFE;
-    if (failure->pushback && failure->retry_after == UINT32_MAX)
+    if (retry__forbids(failure))
         traits |= RETRY__TRAIT_STOPPED;
     if (failure->unsent)
         traits |= RETRY__TRAIT_UNSENT;
@@ -2316,6 +2322,12 @@ RETRY_API retry_ms retry_backoff_base(const retry_backoff *backoff, uint32_t ret
     return backoff ? retry__base(backoff, retries) : 0;
 }
 
+/* Of the delays before jitter. A curve of one's own may count its way there. */
+static retry_ms retry__longest(const retry_backoff *backoff)
+{
+    return retry_backoff_base(backoff, 999);
+}
+
 RETRY_API retry_ms retry_backoff_delay(const retry_backoff *backoff, uint32_t retries,
                                        retry_ms previous, uint32_t random)
 {
@@ -2471,7 +2483,7 @@ enum {
 
 static inline retry_budget *retry__budget(const retry_operation *op)
 {
-    return op->client ? op->client->budget : NULL;
+    return op->client->budget;
 }
 
 /* Moves tokens of the budget of the operation's client; true without one. The call goes through a
@@ -2525,7 +2537,7 @@ static retry_ms retry__slow(const retry_gates *gates)
    take now, half of the timeout at most. With less it would be work in vain. */
 static retry_ms retry__attempt_least(const retry_operation *op, const retry_gates *gates)
 {
-    retry_ms cut = op->client ? op->client->cut_after : 0, slow = retry__slow(gates);
+    retry_ms cut = op->client->cut_after, slow = retry__slow(gates);
     retry_ms least = retry__or(op->timeout >> 3, 1);
     if (cut != 0)
         least = retry__min(least, cut - (cut >> 1));
@@ -2550,7 +2562,7 @@ RETRY__COLD retry_ms retry__last_delay(const retry_operation *op, retry_ms delay
    Meanwhile the base refills what one costs, so a lone operation does not run dry. */
 static retry_ms retry__late_delay(const retry_backoff *backoff, const retry_operation *op)
 {
-    retry_ms longest = retry_backoff_base(backoff, 31);
+    retry_ms longest = retry__longest(backoff);
     return retry__pick(longest, retry__add(longest, longest >> 1), retry__draw(op->client));
 }
 
@@ -3188,9 +3200,11 @@ static retry_ms retry__connection_asked(const retry_connection *connection, retr
     return retry__left(connection->retry__asked_at, connection->retry__asked, now);
 }
 
-/* Whether trying again does not help: a wrong password. */
+/* Whether trying again does not help: a wrong password, or the server forbids it. */
 static bool retry__connection_final(const retry_failure *failure)
 {
+    if (retry__forbids(failure))
+        return true;
     if (failure->reason == RETRY_REASON_NONE)
         return failure->fault != RETRY_FAULT_SERVER && failure->safety != RETRY_SAFETY_YES;
     return failure->reason == RETRY_REASON_UNKNOWN;
@@ -3200,15 +3214,16 @@ static bool retry__connection_final(const retry_failure *failure)
 static void retry__connection_hear(retry_connection *connection, const retry_failure *failure,
                                    retry_time now)
 {
-    retry_ms wait = failure->retry_after;
-    if (wait == 0 && retry__connection_final(failure)) {
+    retry_ms told = retry__forbids(failure) ? 0 : failure->retry_after;
+    retry_ms wait = told;
+    if (told == 0 && retry__connection_final(failure)) {
         retry_backoff backoff;
         retry__connection_backoff(connection, &backoff);
-        wait = retry_backoff_base(&backoff, UINT32_MAX);
+        wait = retry__longest(&backoff);
         wait = retry__pick(wait - (wait >> 3), wait, retry__connection_draw(connection));
     }
     wait = retry__min(wait, RETRY__LONGEST);
-    if (failure->retry_after != 0 && wait > retry__connection_asked(connection, now)) {
+    if (told != 0 && wait > retry__connection_asked(connection, now)) {
         connection->retry__asked = wait;
         connection->retry__asked_at = now;
     }
@@ -3687,7 +3702,10 @@ struct retry__attempt {
 /* An answer that does not throttle. */
 static bool retry__is_good(const struct retry__attempt *attempt)
 {
-    return attempt->outcome == RETRY__ANSWERED && !(attempt->failure && attempt->failure->throttle);
+    const retry_failure *failure = attempt->failure;
+    if (failure && failure->throttle)
+        return false;
+    return attempt->outcome == RETRY__ANSWERED;
 }
 
 /* ---- Rolling window ------------------------------------------------------------------------ */
@@ -4157,13 +4175,14 @@ RETRY__COLD void retry__aimd_fall(retry_aimd *aimd, retry_ms age, uint32_t now)
 static void retry__aimd_rise(retry_aimd *aimd, uint32_t in_use, retry_ms age, uint32_t now)
 {
     uint32_t limit = retry__load(&aimd->retry__limit), before = retry__aimd_within(aimd, limit);
-    uint32_t fell, more, after;
+    uint32_t fell, more, initial, after;
     if (in_use < before - (before >> 1))
         return;
     fell = retry__load(&aimd->retry__fell);
     more = retry__or(aimd->increase, 1);
-    if (before < retry__aimd_within(aimd, 0))
-        more = retry__max(more, before >> 2);
+    initial = retry__aimd_within(aimd, 0);
+    if (before < initial)
+        more = retry__max(more, retry__min(before >> 2, initial - before));
     else if (in_use < before - (before >> 2))
         return;
     after = retry__aimd_within(aimd, retry__add(before, more));

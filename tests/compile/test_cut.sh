@@ -130,7 +130,7 @@ cat > "$work/parts" << 'END'
 delay 60 core delay
 backoff 420 core backoff
 retry-after 360 core retry_after
-connection 820 core connection
+connection 850 core connection
 breaker 910 gates breaker,breaker_clocks,breaker_model,breaker_states,breaker_window retry_classify_errno retry_classify_stage retry_classify_grpc
 END
 mkdir "$work/own"

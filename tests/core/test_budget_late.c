@@ -138,11 +138,28 @@ static void test_late_after_a_pause(void)
     }
 }
 
+/* A curve that grows slowly has the same longest delay. */
+static void test_late_of_a_flat_curve(void)
+{
+    static const double factors[] = {1.05, 1.1, 1.6, 4};
+    retry_budget_options options = RETRY_BUDGET_BEST_EFFORT(20);
+    retry_policy policy = recommended();
+    const retry_failure failure = check_failure_of(RETRY_REASON_SERVER_ERROR);
+    size_t i;
+    drawn = 0;
+    for (i = 0; i < CHECK_COUNT(factors); i++) {
+        policy.backoff.factor = RETRY_RATIO(factors[i]);
+        check_row("factor %g", factors[i]);
+        CHECK_EQUAL(5000, delay_at(&policy, &options, 300, 10000, &failure, START));
+    }
+}
+
 int main(void)
 {
     RUN(test_last_retries_come_late);
     RUN(test_late_leaves_time);
     RUN(test_late_is_not);
     RUN(test_late_after_a_pause);
+    RUN(test_late_of_a_flat_curve);
     return check_done();
 }

@@ -822,6 +822,18 @@ static void test_skip_wait(void)
     }
 }
 
+/* Who was told two times waits for the later one. */
+static void test_told_twice(void)
+{
+    const retry_failure hour = failed_as(RETRY_REASON_SERVER_ERROR, 3600000);
+    const retry_failure second = failed_as(RETRY_REASON_SERVER_ERROR, 1000);
+    retry_connection connection = climbed(0);
+    retry_connection_failed(&connection, &hour, AT(CLIMBED));
+    CHECK_EQUAL(3600000, retry_connection_failed(&connection, &second, AT(CLIMBED)));
+    retry_connection_skip_wait(&connection, AT(CLIMBED));
+    CHECK_EQUAL(3600000, retry_connection_wait(&connection, AT(CLIMBED)));
+}
+
 /* Before a failure there is no wait to skip, and none begins. */
 static void test_skip_no_wait(void)
 {
@@ -914,6 +926,7 @@ static void test_causes(void)
     const retry_failure wrong_password = failed_as(RETRY_REASON_NONE, 0);
     const retry_failure asked = failed_as(RETRY_REASON_NONE, 9000);
     const retry_failure unknown = failed_as(RETRY_REASON_UNKNOWN, 0);
+    retry_failure never = failed_as(RETRY_REASON_SERVER_ERROR, UINT32_MAX);
     retry_failure of_server = failed_as(RETRY_REASON_NONE, 0), safe = of_server;
     const struct {
         const char *name;
@@ -927,10 +940,12 @@ static void test_causes(void)
         {"a wrong password", &wrong_password, 105000, 120000},
         {"a wrong password, and a time", &asked, 9000, 9000},
         {"unknown", &unknown, 105000, 120000},
+        {"the server forbids it", &never, 105000, 120000},
         {"none, the server's fault", &of_server, 1000, 1000},
         {"none, and safe", &safe, 1000, 1000},
     };
     size_t i;
+    never.pushback = true;
     of_server.fault = RETRY_FAULT_SERVER;
     safe.safety = RETRY_SAFETY_YES;
     for (i = 0; i < CHECK_COUNT(rows); i++) {
@@ -1010,6 +1025,7 @@ int main(void)
     RUN(test_lost_with_a_clock_backward);
     RUN(test_first_spacing_with_a_least_delay);
     RUN(test_skip_wait);
+    RUN(test_told_twice);
     RUN(test_skip_no_wait);
     RUN(test_skip_wait_of_one_that_stands);
     RUN(test_retry_after);

@@ -717,7 +717,7 @@ static void finish_rise(uint32_t *word)
 static void test_aimd(void)
 {
     unsigned after;
-    for (after = 0; after < 3; after++) {
+    for (after = 0; after < 4; after++) {
         check_row("swap %u", after);
         start_aimd(1);
         between_aimd(fall, after);
@@ -756,6 +756,33 @@ static void test_aimd_falls(void)
         CHECK_EQUAL(4, report_aimd(&overload, 100));
         between_aimd(fall, after);
         CHECK_EQUAL(2, report_aimd(&overload, 20000));
+        CHECK(!contend.swap);
+    }
+}
+
+static void fall_at_0(void)
+{
+    report_aimd(&overload, 0);
+}
+
+/* Of two first changes one is made: at instant 0, too, where both find what was never set. */
+static void test_aimd_first(void)
+{
+    unsigned after;
+    for (after = 0; after < 5; after++) {
+        check_row("swap %u", after);
+        new_aimd(8);
+        between_aimd(fall_at_0, after);
+        report_aimd(&overload, 0);
+        CHECK(!contend.swap);
+        CHECK_EQUAL(4, retry_aimd_limit(&aimd));
+    }
+    for (after = 0; after < 3; after++) {
+        check_row("rise, swap %u", after);
+        new_aimd(8);
+        aimd.max = 100;
+        between_aimd(rise, after);
+        CHECK_EQUAL(9, report_aimd(NULL, 20000));
         CHECK(!contend.swap);
     }
 }
@@ -809,7 +836,7 @@ static void fail_drawing_most(void)
 static void test_aimd_pause(void)
 {
     unsigned after;
-    for (after = 0; after < 5; after++) {
+    for (after = 0; after < 6; after++) {
         retry_gates gates;
         retry_step step;
         new_aimd(1);
@@ -927,6 +954,7 @@ int main(void)
     RUN(test_latency);
     RUN(test_aimd);
     RUN(test_aimd_falls);
+    RUN(test_aimd_first);
     RUN(test_aimd_row);
     RUN(test_aimd_pause);
     RUN(test_places);
