@@ -100,9 +100,10 @@ static void test_cost_of_an_order(void)
         retry_start(&op, NULL, START);
         fails(&op, &failure, START);
         CHECK_EQUAL(9000 - rows[i].cost, retry_budget_balance(&budget));
-        fails(&op, &failure, START + 20000);
+        fails(&op, &failure, check_after(START, 20000));
         CHECK_EQUAL(9000 - 2 * rows[i].cost, retry_budget_balance(&budget));
-        retry_stop(&op, START + 20000); /* what was paid for a retry that is not made goes back */
+        /* What was paid for a retry that is not made goes back. */
+        retry_stop(&op, check_after(START, 20000));
         CHECK_EQUAL(9000 - rows[i].cost, retry_budget_balance(&budget));
     }
 }

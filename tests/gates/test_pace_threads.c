@@ -257,7 +257,7 @@ static uint32_t report(const retry_failure *failure, uint32_t in_use, retry_time
 static void fallen_of(uint32_t max, uint32_t decrease)
 {
     aimd_of(max, decrease);
-    report(&throttled, 1, (retry_time)0 - 2 * SPACING);
+    report(&throttled, 1, check_before(0, 2 * SPACING));
     aimd.initial = 1;
 }
 

@@ -809,11 +809,11 @@ static retry_operation fail_late(retry_ms slow, retry_ms cut_after, retry_ms at,
     if (slow != 0) {
         op = begin_of(60000, START);
         CHECK_EQUAL(RETRY_DO_SEND, retry_next(&op, START).what);
-        retry_ended(&op, 0, NULL, START + slow);
+        retry_ended(&op, 0, NULL, check_after(START, slow));
     }
-    op = begin_of(5000, START + slow);
-    CHECK_EQUAL(RETRY_DO_SEND, retry_next(&op, START + slow).what);
-    retry_ended(&op, 0, failure, START + slow + at);
+    op = begin_of(5000, check_after(START, slow));
+    CHECK_EQUAL(RETRY_DO_SEND, retry_next(&op, check_after(START, slow)).what);
+    retry_ended(&op, 0, failure, check_after(START, slow + at));
     return op;
 }
 
@@ -918,21 +918,21 @@ static void test_filled_by_time(void)
    True: it is done. */
 static bool lone(const retry_failure *failure, retry_ms timeout, retry_ms back)
 {
-    retry_time now = START;
+    retry_ms passed = 0; /* since START */
     retry_operation op;
     set_up();
     service.client.cut_after = 1000;
     init();
-    op = begin_of(timeout, now);
+    op = begin_of(timeout, START);
     for (;;) {
-        const retry_step step = retry_next(&op, now);
+        const retry_step step = retry_next(&op, check_after(START, passed));
         if (step.what == RETRY_DO_END)
             return step.verdict == RETRY_VERDICT_SUCCESS;
         if (step.what == RETRY_DO_WAIT) {
-            now += step.delay;
+            passed += step.delay;
         } else {
-            now += 5;
-            retry_ended(&op, 0, now - START >= back ? NULL : failure, now);
+            passed += 5;
+            retry_ended(&op, 0, passed >= back ? NULL : failure, check_after(START, passed));
         }
     }
 }
