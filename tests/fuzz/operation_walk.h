@@ -13,7 +13,12 @@
    no more than a base that refills by itself could hold: up to itself, and by no step of the clock.
    - While a server holds all back none is sent to it; when it has answered none waits for that.
    - Nothing is sent that a breaker refuses, over a limit, or sooner than a rate allows. What a gate
-   gave to a copy that was not sent goes back: a probe's place, a rate's token.
+   gave to a copy that was not sent goes back: a probe's place, a rate's token. A breaker hears of
+   failures.
+   - A retry ends before the deadline, and waits as long as was said; a further copy waits for its
+   delay, if none has failed.
+   - An operation is ambiguous after a failure that may have taken effect, and after a CANCEL.
+   - Who failed at a node, or has a copy there, goes to another that is well and has no gates.
 
    Include retry.h, and define REQUIRE, before. With WALK_THREADS each thread walks with operations
    of its own. What they share is `walk`; threads cannot see what it holds at one instant, so that
@@ -59,8 +64,15 @@ struct walk_operation {
     decided end;
     bool end_of_gate; /* heard without a failure: a gate's, or the deadline's, or a stop's */
     retry_step last;
-    uint64_t due;   /* ms; when the last WAIT is over */
-    uint64_t paced; /* ms; since when it may keep a turn */
+    bool failed_copy;     /* a copy of this try has failed, or who knows when one is due */
+    uint64_t copied;      /* ms; when the last copy was sent */
+    bool delayed;         /* a retry was granted that has not been tried yet */
+    uint64_t granted;     /* ms; when it was granted */
+    retry_ms delay;       /* of it */
+    uint32_t failed;      /* a bit for each server that failed it */
+    uint32_t failed_last; /* the last of them */
+    uint64_t due;         /* ms; when the last WAIT is over */
+    uint64_t paced;       /* ms; since when it may keep a turn */
 };
 
 /* The bucket of a rate whose limit never changes, in ms. An operation may keep one token for its
@@ -95,6 +107,7 @@ static struct {
     bool counted[WALK_SERVERS]; /* in_flight is kept */
     bool limited[WALK_SERVERS]; /* by `limits`, or the service's */
     bool rated[WALK_SERVERS];   /* by `rates` */
+    bool open[WALK_SERVERS];    /* no gate refuses anything */
     bool exact;                 /* the ledger knows what the budget holds */
     bool based;                 /* it knows the most that it can hold: time brings a base */
     uint32_t clock;             /* ms, of all threads */
@@ -104,13 +117,15 @@ static struct {
 struct walker {
     struct walk_bucket buckets[WALK_NODES];
     struct walk_hold holds[WALK_SERVERS];
-    uint64_t level;  /* millionths; the most that a budget with a base can hold */
-    retry_time seen; /* ms; until when time has been counted for that */
-    bool refusing;   /* the servers say 429 to all */
-    bool nested;     /* an observer or a strategy is at work */
-    uint32_t stops;  /* that they made */
-    uint32_t spent;  /* of the budget, by the ledger */
-    uint32_t era;    /* counts how often the clock stepped back, or weeks went by */
+    bool ill[WALK_SERVERS];      /* the last copy there did not work */
+    uint64_t opened[WALK_NODES]; /* ms; when its breaker was seen last that was not closed */
+    uint64_t level;              /* millionths; the most that a budget with a base can hold */
+    retry_time seen;             /* ms; until when time has been counted for that */
+    bool refusing;               /* the servers say 429 to all */
+    bool nested;                 /* an observer or a strategy is at work */
+    uint32_t stops;              /* that they made */
+    uint32_t spent;              /* of the budget, by the ledger */
+    uint32_t era;                /* counts how often the clock stepped back, or weeks went by */
     uint64_t era_since;
     uint32_t random;
 };
@@ -258,8 +273,12 @@ static void walk_settle(struct walk_operation *w, const retry_failure *failure)
 
 static void walk_check_budget(void)
 {
-    uint32_t balance = retry_budget_balance(&walk.budget);
+    uint32_t balance = retry_budget_balance(&walk.budget), n;
     REQUIRE(balance <= walk.budget.options.capacity);
+    for (n = 0; n < WALK_NODES; n++) {
+        if (retry_breaker_state(&walk.breakers[n], instant()) != RETRY_BREAKER_CLOSED)
+            walker.opened[n] = now;
+    }
     REQUIRE(retry_budget_balance(&walk.service.budget) <= walk.service.budget.options.capacity);
     if (WALK_ALONE && walk.exact && !walker.nested)
         REQUIRE(balance == walk.budget.options.capacity - walker.spent);
@@ -404,6 +423,27 @@ static retry_permit walk_permit(struct walk_before *before, const struct walk_op
     return retry_breaker_ask(&before->breakers[server], may_probe, instant());
 }
 
+/* It comes last of several nodes: a copy failed there, or is there now. */
+static bool walk_comes_last(const struct walk_operation *w, uint32_t node, uint32_t copy)
+{
+    uint32_t n;
+    for (n = 0; n <= WALK_FURTHER; n++) {
+        if (n != copy && w->wire[n] && w->server[n] == node)
+            return true;
+    }
+    return w->failed != 0 && w->failed_last == node;
+}
+
+static void walk_check_node(const struct walk_operation *w, const retry_step *step)
+{
+    uint32_t n;
+    if (w->op.client->nodes == 0 || !walk_comes_last(w, step->node, step->copy))
+        return;
+    for (n = 0; n < w->op.client->nodes; n++)
+        REQUIRE(!walk.open[n] || walker.ill[n] || (w->failed >> n & 1) != 0 ||
+                walk_comes_last(w, n, step->copy));
+}
+
 /* A copy was sent: its gates let it pass. */
 static void walk_passed(struct walk_before *before, const struct walk_operation *w,
                         const retry_step *step)
@@ -412,6 +452,7 @@ static void walk_passed(struct walk_before *before, const struct walk_operation 
     if (!w->op.client || !w->op.client->gates)
         return;
     walk_count_send(server);
+    walk_check_node(w, step);
     REQUIRE(!WALK_ALONE || walker.holds[server].until <= now);
     if (before->stops != walker.stops || !before->alone)
         return;
@@ -492,11 +533,16 @@ static void walk_observe(void *context, const retry_operation *request,
         walk_settle(w, failure);
     if (request->verdict == RETRY_VERDICT_RETRY) {
         REQUIRE(failure != NULL);
+        REQUIRE(request->delay < walk_remaining(request));
+        w->delayed = true;
+        w->granted = now;
+        w->delay = request->delay;
         if (failure && request->cause == RETRY_CAUSE_STRATEGY && walk_pays(w) && w->charge == 0) {
             w->charge = walk_cost(failure);
             walk_spend(w->charge);
         }
     } else {
+        REQUIRE(request->verdict != RETRY_VERDICT_SUCCESS || !request->ambiguous);
         if (request->verdict != RETRY_VERDICT_SUCCESS && walk_pays(w))
             walk_earn(w->charge);
         w->charge = 0;
@@ -575,6 +621,7 @@ static void walk_set_up_node(uint32_t n)
 {
     uint8_t which = byte(), how = byte();
     walk.counted[n] = (which & 31) != 0;
+    walk.open[n] = (which & 15) == 0;
     if (which & 1) {
         walk.breakers[n].in_a_row = (uint16_t)(1 + (how & 7));
         walk.breakers[n].open = how & 8 ? 100 : walk_ms();
@@ -744,7 +791,8 @@ static void walk_start(struct walk_operation *w)
     REQUIRE(!under_way || !observed || !w->open); /* the end of the one before was heard */
     w->started = w->open = true;
     w->told = w->trying = w->cancelling = false;
-    w->charge = 0;
+    w->charge = w->sent = w->failed = 0;
+    w->delayed = false;
     w->era = walker.era;
     walk_touch(w);
 }
@@ -819,26 +867,55 @@ static void walk_report(uint32_t server, const retry_failure *failure)
     }
 }
 
+static bool walk_may_have_worked(const retry_failure *failure)
+{
+    retry_operation plain;
+    memset(&plain, 0, sizeof plain);
+    return failure->reason != RETRY_REASON_NONE && !retry_permitted(&plain, failure);
+}
+
+/* A copy at a server has ended, as all that hear of it know. */
+static void walk_heard(struct walk_operation *w, unsigned copy, const retry_failure *failure)
+{
+    uint32_t server = w->server[copy];
+    walk_report(server, failure);
+    walker.ill[server] = failure != NULL;
+    if (failure) {
+        w->failed |= 1u << server;
+        w->failed_last = server;
+    }
+    if (!WALK_ALONE || server >= WALK_NODES || w->since[copy] <= walker.opened[server] ||
+        !failure || failure->reason != RETRY_REASON_SERVER_ERROR || failure->timeout ||
+        failure->throttle || failure->unsent)
+        return;
+    REQUIRE(walk.breakers[server].in_a_row == 0 ||
+            retry_breaker_state(&walk.breakers[server], instant()) != RETRY_BREAKER_CLOSED ||
+            retry_breaker_get(&walk.breakers[server], instant()).in_a_row != 0);
+}
+
 /* `copy` need not be on the wire, nor be a number that there is. */
 static void walk_end_copy(struct walk_operation *w, unsigned copy)
 {
     bool wire = copy <= w->further && w->wire[copy], done = chance(walker.refusing ? 64 : 3);
-    bool gated = wire && w->op.client && w->op.client->gates;
+    bool gated = wire && w->op.client && w->op.client->gates, counts = wire && w->trying;
     uint32_t flight = gated ? WALK_LOAD(walk_gates(w->server[copy])->in_flight) : 0;
     retry_failure failure;
     walk_failure(w, &failure);
     if (wire) {
         w->wire[copy] = false;
         walk_touch(w);
+        w->failed_copy = true;
         if (!done)
             walk_refund(w, &failure);
         if (!done && failure.pushback && failure.retry_after == UINT32_MAX)
             w->stopped = true;
     }
     retry_ended(&w->op, copy, done ? NULL : &failure, instant());
+    if (counts && !done && walk_may_have_worked(&failure))
+        REQUIRE(w->op.ambiguous || w->op.verdict == RETRY_VERDICT_SUCCESS);
     if (gated &&
         WALK_LOAD(walk_gates(w->server[copy])->in_flight) < flight) /* else it came before */
-        walk_report(w->server[copy], done ? NULL : &failure);
+        walk_heard(w, copy, done ? NULL : &failure);
 }
 
 static void walk_sent(struct walk_operation *w, const retry_step *step)
@@ -861,6 +938,9 @@ static void walk_sent(struct walk_operation *w, const retry_step *step)
     w->sent = first ? 1 : w->sent + 1;
     REQUIRE(w->sent <= 1 + w->further);
     REQUIRE(first || w->op.idempotent);
+    REQUIRE(first || w->failed_copy || now >= w->copied + w->hedge.delay);
+    w->failed_copy = w->failed_copy && !first;
+    w->copied = now;
     w->paid = first ? 0 : w->paid;
     if (!first && walk_pays(w)) {
         w->paid++;
@@ -882,7 +962,14 @@ static void walk_cancelled(struct walk_operation *w, const retry_step *step)
     REQUIRE(step->timeout == 0 && step->delay == 0 && step->cause == 0);
     if (step->copy > WALK_FURTHER)
         return;
+    REQUIRE(w->sent == 0 || w->op.ambiguous || w->op.verdict == RETRY_VERDICT_SUCCESS);
     w->wire[step->copy] = false;
+    w->failed_copy = true;
+    if (w->sent != 0) { /* else it is of the operation before */
+        w->failed |= 1u << w->server[step->copy];
+        w->failed_last = w->server[step->copy];
+    }
+    walker.ill[w->server[step->copy]] = true;
     walker.holds[w->server[step->copy]].answered = false; /* its time may have been over */
 }
 
@@ -934,6 +1021,19 @@ static void walk_over(struct walk_operation *w, const retry_step *step)
     w->told = true;
 }
 
+/* A retry's delay is over when it was said to be. */
+static void walk_check_delay(struct walk_operation *w, const retry_step *step)
+{
+    bool waits = step->what == RETRY_DO_WAIT && step->cause != RETRY_CAUSE_PACED;
+    if (!w->delayed || step->what == RETRY_DO_CANCEL || step->what == RETRY_DO_END)
+        return;
+    if (waits)
+        REQUIRE(now + step->delay == w->granted + w->delay);
+    else
+        REQUIRE(now >= w->granted + w->delay);
+    w->delayed = waits;
+}
+
 /* What the ledger makes of a step; true: it goes on at once. */
 static bool walk_step(struct walk_operation *w)
 {
@@ -948,6 +1048,7 @@ static bool walk_step(struct walk_operation *w)
     REQUIRE(!early || step.what == RETRY_DO_WAIT);
     REQUIRE(!w->told || step.what == RETRY_DO_END);
     w->quiet = false;
+    walk_check_delay(w, &step);
     w->cancelling = step.what == RETRY_DO_CANCEL;
     w->settled = step.what >= RETRY_DO_WAIT;
     if (step.what == RETRY_DO_SEND)
@@ -1001,6 +1102,8 @@ static void walk_skip(struct walk_operation *w)
     bool waits = w->open && w->settled && w->last.what == RETRY_DO_WAIT &&
                  (w->last.cause == RETRY_CAUSE_STRATEGY || w->last.cause == RETRY_CAUSE_ALWAYS);
     retry_skip_wait(&w->op, instant());
+    if (w->delayed && w->op.failure.retry_after < w->delay)
+        w->delay = w->op.failure.retry_after;
     if (!waits)
         return;
     walk_touch(w);
@@ -1052,8 +1155,10 @@ static void walk_pass_time(void)
     walker.era++;
     walker.era_since = now;
     walk_forget_buckets();
-    for (i = 0; i < WALK_OPERATIONS; i++)
-        walk_ops[i].quiet = false;
+    for (i = 0; i < WALK_OPERATIONS; i++) {
+        walk_ops[i].quiet = walk_ops[i].delayed = false;
+        walk_ops[i].failed_copy = true;
+    }
     memset(walker.holds, 0, sizeof walker.holds);
 }
 
