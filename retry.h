@@ -1629,10 +1629,12 @@ struct retry_hedge {
    When a copy fails, the first that fits:
    - UNSAFE, UNKNOWN_REASON, NOT_RETRYABLE, or not permitted: the attempt has failed.
    - A pushback not to retry: no more copies in this attempt.
-   - Never sent, or refused by a gate: it is not followed, and what it cost goes back.
+   - Never sent, or refused by a gate: it is not followed.
    - A pushback to wait: the next copy then.
    - The next copy at once, if there is one left, the deadline is not reached, and the budget pays.
-   With nothing on the wire and none to come the attempt has failed, and it is decided. */
+   With nothing on the wire and none to come the attempt has failed, and it is decided. A failure
+   that is final decides; if there is none, a pushback not to retry does. What a copy cost that was
+   never sent goes back. */
 RETRY_API void retry_hedge_copies(retry_operation *op, retry_hedge *hedge);
 
 /* ---- The recommended client ---------------------------------------------------------------- */
@@ -5567,12 +5569,20 @@ static retry_copy *retry__hedge_free(retry_operation *op, uint32_t *number)
     return copy;
 }
 
+/* The attempt has failed. If a copy reached the server, the retry has been made, and stays paid. */
+static void retry__hedge_decide(retry_operation *op)
+{
+    if (op->retry__hedge->retry__reached)
+        op->retry__paid = 0;
+    retry__decide(op);
+}
+
 /* No copy is to come but those that follow: with nothing on the wire the attempt has failed. */
 static void retry__hedge_rest(retry_operation *op)
 {
     uint32_t number = 0;
     if (op->retry__hedge->retry__follow == 0 && !retry__copy_in(op, RETRY__COPY_WIRE, &number))
-        retry__decide(op);
+        retry__hedge_decide(op);
 }
 
 /* A gate refused a copy, or would let it wait: it counts as one that failed, never sent. */
@@ -5614,14 +5624,13 @@ static void retry__hedge_due(retry_operation *op, retry_step *step)
         retry__hedge_refused(op, copy, cause);
 }
 
-/* Whether a failure is final whatever is on the wire, by itself or as it does not permit another
-   copy; *charged: a budget that charges failures has not yet been told of it. */
-RETRY__ONCE bool retry__hedge_final(const retry_operation *op, uint32_t traits, bool *charged)
+/* Whether a failure is final by itself, whatever is on the wire. A budget that charges failures is
+   not told of it. */
+RETRY__ONCE bool retry__hedge_final(uint32_t traits)
 {
     uint8_t cause = retry__screen(traits);
-    *charged = cause != RETRY_CAUSE_UNSAFE && cause != RETRY_CAUSE_UNKNOWN_REASON &&
-               cause != RETRY_CAUSE_NOT_RETRYABLE;
-    return !*charged || !retry__permits(op, traits);
+    return cause == RETRY_CAUSE_UNSAFE || cause == RETRY_CAUSE_UNKNOWN_REASON ||
+           cause == RETRY_CAUSE_NOT_RETRYABLE;
 }
 
 static void retry__hedge_failed(retry_operation *op, const retry_failure *failure)
@@ -5629,27 +5638,26 @@ static void retry__hedge_failed(retry_operation *op, const retry_failure *failur
     retry_hedge *hedge = op->retry__hedge;
     uint32_t traits = retry__record(op, failure);
     retry_ms order = failure->pushback ? failure->retry_after : 0;
-    bool charged, is_final = retry__hedge_final(op, traits, &charged);
-    if (!hedge->retry__stopped &&
-        (is_final || (traits & RETRY__TRAIT_UNSENT) == 0 || !hedge->retry__reached))
+    bool is_final = retry__hedge_final(traits), unsent = (traits & RETRY__TRAIT_UNSENT) != 0;
+    if (is_final || (!hedge->retry__stopped && !(unsent && hedge->retry__reached)))
         op->failure = *failure;
-    if ((traits & RETRY__TRAIT_UNSENT) == 0)
+    if (unsent)
+        retry__hedge_refund(op);
+    else
         hedge->retry__reached = true;
-    if (charged)
+    if (!is_final)
         retry__charge(op, failure, traits);
-    if (is_final) {
+    if (is_final || !retry__permits(op, traits)) {
         retry__cancel_copies(op, RETRY__GIVEN_UP);
-        retry__decide(op);
+        retry__hedge_decide(op);
         return;
     }
     if (order == UINT32_MAX) {
         hedge->retry__stopped = true;
         hedge->retry__follow = 0;
-    } else if ((traits & RETRY__TRAIT_UNSENT) != 0) {
-        retry__hedge_refund(op);
-    } else if (order == 0) {
+    } else if (!unsent && order == 0) {
         hedge->retry__follow++;
-    } else {
+    } else if (!unsent) {
         retry__hedge_set(hedge, order, op->retry__now);
         if (retry__hedge_open(op, order))
             return;

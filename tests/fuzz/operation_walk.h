@@ -64,6 +64,7 @@ struct walk_operation {
     decided end;
     bool end_of_gate; /* heard without a failure: a gate's, or the deadline's, or a stop's */
     retry_step last;
+    bool reached;         /* a copy of this try has, that failed */
     bool failed_copy;     /* a copy of this try has failed, or who knows when one is due */
     uint64_t copied;      /* ms; when the last copy was sent */
     bool delayed;         /* a retry was granted that has not been tried yet */
@@ -197,13 +198,6 @@ static bool walk_observed(const struct walk_operation *w)
 
 /* ---- the ledger ---------------------------------------------------------------------------- */
 
-/* Whatever else is on the wire. */
-static bool walk_final(const retry_failure *failure)
-{
-    return failure->safety == RETRY_SAFETY_NO || failure->reason == RETRY_REASON_UNKNOWN ||
-           (failure->reason == RETRY_REASON_NONE && failure->safety != RETRY_SAFETY_YES);
-}
-
 static bool walk_pays(const struct walk_operation *w)
 {
     return (walk.exact || walk.based) && w->op.client && w->op.client->budget == &walk.budget;
@@ -263,10 +257,10 @@ static void walk_earn_base(void)
         walker.seen = instant();
 }
 
-/* The try is over: what its retry cost stays paid, or with what was never sent. */
+/* The try is over: what its retry cost stays paid if a copy reached the server. */
 static void walk_settle(struct walk_operation *w, const retry_failure *failure)
 {
-    if (!failure_unsent(failure))
+    if (w->reached || !failure_unsent(failure))
         w->charge = 0;
     w->trying = false;
 }
@@ -529,6 +523,8 @@ static void walk_observe(void *context, const retry_operation *request,
         return;
     REQUIRE(w->open); /* nothing is heard after the end */
     walk_touch(w);
+    if (request->cause == RETRY_CAUSE_PUSHBACK && walk_wire(w) != 0)
+        w->reached = true; /* the last has timed out: its CANCEL is to come */
     if (failure)
         walk_settle(w, failure);
     if (request->verdict == RETRY_VERDICT_RETRY) {
@@ -836,13 +832,10 @@ static void walk_failure(const struct walk_operation *w, retry_failure *failure)
     }
 }
 
-/* A copy that was never sent gives back what a copy of the try cost, if it does not end the try, or
-   forbid more. */
+/* A copy that was never sent gives back what a copy of the try cost. */
 static void walk_refund(struct walk_operation *w, const retry_failure *failure)
 {
-    bool stops = failure->pushback && failure->retry_after == UINT32_MAX;
-    if (!w->open || !w->trying || w->cancelling || w->further == 0 || w->paid == 0 || stops ||
-        walk_final(failure) || !failure_unsent(failure))
+    if (!w->open || !w->trying || w->cancelling || w->paid == 0 || !failure_unsent(failure))
         return;
     w->paid--;
     walk_earn(walk_copy_cost());
@@ -907,6 +900,7 @@ static void walk_end_copy(struct walk_operation *w, unsigned copy)
         w->failed_copy = true;
         if (!done)
             walk_refund(w, &failure);
+        w->reached = w->reached || !failure_unsent(&failure);
         if (!done && failure.pushback && failure.retry_after == UINT32_MAX)
             w->stopped = true;
     }
@@ -940,6 +934,7 @@ static void walk_sent(struct walk_operation *w, const retry_step *step)
     REQUIRE(first || w->op.idempotent);
     REQUIRE(first || w->failed_copy || now >= w->copied + w->hedge.delay);
     w->failed_copy = w->failed_copy && !first;
+    w->reached = w->reached && !first;
     w->copied = now;
     w->paid = first ? 0 : w->paid;
     if (!first && walk_pays(w)) {
@@ -964,7 +959,7 @@ static void walk_cancelled(struct walk_operation *w, const retry_step *step)
         return;
     REQUIRE(w->sent == 0 || w->op.ambiguous || w->op.verdict == RETRY_VERDICT_SUCCESS);
     w->wire[step->copy] = false;
-    w->failed_copy = true;
+    w->failed_copy = w->reached = true;
     if (w->sent != 0) { /* else it is of the operation before */
         w->failed |= 1u << w->server[step->copy];
         w->failed_last = w->server[step->copy];

@@ -159,6 +159,7 @@ static const char *done(unsigned copy, retry_ms elapsed)
 #define POLL(elapsed) poll_at(AT(elapsed))
 #define REFUSED "FAIL: strategy refuses"
 #define FORBIDDEN "FAIL: server forbids"
+#define UNSAFE "FAIL: unsafe to repeat"
 
 /* Started at 0, with so many copies on the wire at `elapsed`, when the last of them is sent. */
 static void send_copies(unsigned count, retry_ms elapsed)
@@ -920,9 +921,17 @@ static void test_followed_at_once(void)
     }
 }
 
+static retry_action grant(const retry_strategy *self, const retry_operation *of,
+                          const retry_failure *failure, retry_time now)
+{
+    (void)self, (void)of, (void)failure, (void)now;
+    return retry_action_after(1);
+}
+
 /* The others' answers count, and no copy is sent from then on. */
 static void test_order_not_to_retry(void)
 {
+    static const retry_strategy granting = {grant};
     retry_failure order = pushback(LOCKED, NO_RETRY), late = check_failure_of(LOCKED);
     order.code = 7;
     late.code = 8;
@@ -952,11 +961,19 @@ static void test_order_not_to_retry(void)
     CHECK_TEXT("wait", POLL(1210));
     CHECK_TEXT(FORBIDDEN, fail_order(2, LOCKED, 10, 1300));
 
-    set_up(); /* it holds against what is never sent, and what is final */
+    set_up(); /* it holds against what is never sent; but what is final decides */
     send_copies(3, 1000);
     failed(0, &order, 1100);
     CHECK_TEXT("wait 300", fail(1, UNSENT, 1200));
-    CHECK_TEXT(FORBIDDEN, fail(2, RETRY_REASON_UNKNOWN, 1300));
+    CHECK_TEXT("FAIL: unknown reason", fail(2, RETRY_REASON_UNKNOWN, 1300));
+    CHECK_EQUAL(RETRY_REASON_UNKNOWN, op.failure.reason);
+
+    set_up(); /* nor does a strategy repeat what is not idempotent any more */
+    client.strategy = &granting;
+    send_copies(2, 500);
+    op.idempotent = false;
+    failed(0, &order, 600);
+    CHECK_TEXT(FORBIDDEN, fail(1, RETRY_REASON_SERVER_ERROR, 700));
 
     set_up(); /* alone; for what is always retried, and what was never sent, as well */
     start(0);
@@ -1148,6 +1165,73 @@ static void test_budget_keeps_it(void)
     CHECK_EQUAL(8500, retry_budget_balance(&budget));
     CHECK_TEXT("cancel 0, cancel 1, FAIL: cancelled", POLL(2200));
     CHECK_EQUAL(8500, retry_budget_balance(&budget));
+}
+
+/* How a copy ends: with a reason, sent or not, final or not, with an order not to retry or not. */
+struct ending {
+    retry_reason reason;
+    bool unsent, final, stop;
+};
+
+static void end_as(unsigned copy, struct ending ending, retry_ms elapsed)
+{
+    retry_failure failure = check_failure_of(ending.reason);
+    failure.unsent = ending.unsent;
+    failure.safety = ending.final ? NO : MAYBE;
+    failure.pushback = ending.stop;
+    failure.retry_after = ending.stop ? NO_RETRY : 0;
+    retry_ended(&op, copy, &failure, AT(elapsed));
+}
+
+#define REACHED RETRY_REASON_SERVER_ERROR
+#define FINAL "FAIL: no reason to retry"
+
+/* What was never sent costs nothing, and what reached the server keeps its price, whatever decides.
+   Of 10,000 the retry has cost 1,000, and its further copy 1,500. */
+static void test_budget_by_how_copies_end(void)
+{
+    static const struct {
+        struct ending first, second; /* copy 0, then copy 1 */
+        const char *expected;
+        uint32_t balance;
+    } rows[] = {
+        {{REACHED, false, false, false}, {REACHED, false, false, false}, REFUSED, 7500},
+        {{REACHED, false, false, false}, {REACHED, false, true, false}, UNSAFE, 7500},
+        {{REACHED, false, false, false}, {UNSENT, true, false, false}, REFUSED, 9000},
+        {{REACHED, false, false, false}, {UNSENT, true, true, false}, UNSAFE, 9000},
+        {{REACHED, false, false, false}, {RETRY_REASON_NONE, true, false, false}, FINAL, 9000},
+        {{UNSENT, true, false, false}, {REACHED, false, false, false}, REFUSED, 9000},
+        {{UNSENT, true, false, false}, {REACHED, false, true, false}, UNSAFE, 9000},
+        {{UNSENT, true, false, false}, {UNSENT, true, false, false}, REFUSED, 10000},
+        {{UNSENT, true, false, false}, {UNSENT, true, true, false}, UNSAFE, 10000},
+        {{UNSENT, true, false, true}, {REACHED, false, false, false}, FORBIDDEN, 9000},
+        {{UNSENT, true, false, true}, {REACHED, false, true, false}, UNSAFE, 9000},
+        {{UNSENT, true, false, true}, {UNSENT, true, false, false}, FORBIDDEN, 10000},
+        {{REACHED, false, false, true}, {REACHED, false, false, false}, FORBIDDEN, 7500},
+        {{REACHED, false, false, true}, {UNSENT, true, false, false}, FORBIDDEN, 9000},
+        {{REACHED, false, false, true}, {UNSENT, true, true, false}, UNSAFE, 9000},
+        {{REACHED, false, false, true}, {UNSENT, true, false, true}, FORBIDDEN, 9000},
+    };
+    size_t i;
+    for (i = 0; i < CHECK_COUNT(rows); i++) {
+        set_up();
+        set_up_budget(10000, 1000, 10000);
+        client.strategy = NULL;
+        hedge.count = 0;
+        start(0);
+        fail(0, LOCKED, 0);
+        hedge.count = 1;
+        budget.options.retry_cost = 1500;
+        POLL(1000);
+        client.strategy = retry_fail_fast();
+        check_row("row %u", (unsigned)i);
+        CHECK_TEXT("send 1, wait", POLL(1500));
+        CHECK_EQUAL(7500, retry_budget_balance(&budget));
+        end_as(0, rows[i].first, 1600);
+        end_as(1, rows[i].second, 1700);
+        CHECK_TEXT(rows[i].expected, POLL(1700));
+        CHECK_EQUAL(rows[i].balance, retry_budget_balance(&budget));
+    }
 }
 
 /* A copy that is due because another failed: a budget that charges failures was charged for that
@@ -1749,6 +1833,7 @@ int main(void)
     RUN(test_deadline);
     RUN(test_budget_pays_each_copy);
     RUN(test_budget_keeps_it);
+    RUN(test_budget_by_how_copies_end);
     RUN(test_budget_kinds);
     RUN(test_budget_grpc);
     RUN(test_budget_grpc_orders);
