@@ -129,6 +129,7 @@ typedef struct crowd_bin {
 /* Of the operations that began while the fault lasted. */
 typedef struct crowd_met {
     uint32_t begun, done, expired;
+    uint32_t possible;      /* those whose time suffices for an attempt after it */
     uint32_t longest;       /* ms until one was over */
     uint32_t sent, refused; /* attempts of whomever: while it lasted, and told 429 since it began */
 } crowd_met;
@@ -583,6 +584,7 @@ static void crowd_arrive(crowd *c)
     retry_hedge_copies(&o->retry, c->set->hedge ? &o->hedge : NULL);
     crowd_bin_now(c)->begun++;
     c->met.begun += crowd_meets(c, o);
+    c->met.possible += crowd_meets(c, o) && c->now + c->set->timeout > c->to + CROWD_WORK;
     retry_start(&o->retry, NULL, c->now);
     crowd_advance(c, id);
 }

@@ -32,6 +32,7 @@ static void add_up(crowd_met *sum, const crowd_met *one)
     sum->begun += one->begun;
     sum->done += one->done;
     sum->expired += one->expired;
+    sum->possible += one->possible;
     sum->sent += one->sent;
     sum->longest = one->longest > sum->longest ? one->longest : sum->longest;
 }
@@ -58,10 +59,10 @@ static void strike(uint32_t calls, bool breaker, uint32_t seed, crowd_met met[DO
 static void print_row(uint32_t down, uint32_t calls, bool breaker, const crowd_met *met)
 {
     double each = 100.0 / met->begun;
-    printf("%-8s %5u  %-8s %5.0f %7.0f %8.0f %6.0f %6.1f\n", downs[down].name, (unsigned)calls,
-           breaker ? "breaker" : "", met->done * each,
-           (met->begun - met->done - met->expired) * each, met->expired * each,
-           (double)met->sent / OUTAGES, met->longest / 1000.0);
+    printf("%-8s %5u  %-8s %8.0f %5.0f %7.0f %8.0f %6.0f %6.1f\n", downs[down].name,
+           (unsigned)calls, breaker ? "breaker" : "", met->possible * each,
+           100.0 * met->done / met->possible, (met->begun - met->done - met->expired) * each,
+           met->expired * each, (double)met->sent / OUTAGES, met->longest / 1000.0);
 }
 
 int main(void)
@@ -69,10 +70,13 @@ int main(void)
     static crowd_met met[RATES][WITH][DOWNS];
     printf("A server is down for %d s. Of the operations that begin meanwhile, of %d s each:\n\n"
            "  calls     a second\n"
-           "  done, failed (no more retries), expired (no time was left): %% of them\n"
+           "  possible  begun so late that their time suffices for an attempt after it: %%\n"
+           "            of them\n"
+           "  done      %% of the possible\n"
+           "  failed (no more retries), expired (no time was left): %% of all\n"
            "  sent      attempts while it is down\n"
            "  wait      s that a caller waited at most\n\n"
-           "down     calls  with       done  failed  expired   sent   wait\n",
+           "down     calls  with     possible  done  failed  expired   sent   wait\n",
            LENGTH / 1000, TIMEOUT / 1000);
     for (uint32_t i = 0; i < RATES * WITH * OUTAGES; i++)
         strike(rates[i / WITH / OUTAGES], i / OUTAGES % WITH, 1 + i % OUTAGES,

@@ -1,6 +1,6 @@
 #!/bin/sh
 # The figures in the pages and in the manuals, beside what the commands print now: make size, make bench, make http,
-# make outage, make storm and make peers. What these hold limits for holds them, too. With RENEW=1 figures that differ are written anew.
+# make alone, make outage, make storm and make peers. What these hold limits for holds them, too. With RENEW=1 figures that differ are written anew.
 # Usage: test_figures.sh BUILD, from the top folder, with what `make figures` has built there. The last
 # line is "N passed, N failed".
 . "$(dirname "$0")/../support/check.sh"
@@ -40,6 +40,7 @@ measured bench env STRICT=1 sh tests/bench/bench.sh "$build"
 measured operation env STRICT=1 sh tests/bench/operation.sh "$build"
 measured errmap env STRICT=1 sh tests/bench/errmap.sh "$build"
 measured http "$build/http_curl" compare "$build/figures"
+measured alone "$build/alone"
 measured outage "$build/outage"
 measured peers "$build/peers" --data "$work"
 measured storm "$build/storm" -v --data "$work/data"
@@ -130,19 +131,24 @@ did retry.h retry.h
 did "$(sed -n 's/^| \(curl [^|]*\) |.*/\1/p' README.md)" "curl --retry"
 did "the same, with \`--retry-all-errors\`" "+ all-errors"
 
-# ---- make outage ----------------------------------------------------------------------------
+# ---- make alone, make outage ----------------------------------------------------------------
 
-# These rows, which RENEW=1 puts in the place of those with the same first cell.
-awk -f "$here/outage_rows.awk" "$work/outage" > "$work/rows"
-check "make outage prints six rows" test "$(grep -c '^| it' "$work/rows")" -eq 6
-while read -r row; do
-    if [ -n "${RENEW:-}" ]; then
-        ROW=$row awk 'BEGIN { row = ENVIRON["ROW"]; split(row, is, "|") }
-            { split($0, cells, "|"); print cells[2] == is[2] ? row : $0 }' README.md > "$work/page"
-        cat "$work/page" > README.md
-    fi
-    check "README.md: $row" grep -q -F -x -e "$row" README.md
-done < "$work/rows"
+# rows PAGE NAME COUNT: of the table of `make NAME`. RENEW=1 puts them in the place of those with the same first cell.
+rows()
+{
+    awk -f "$here/$2_rows.awk" "$work/$2" > "$work/rows"
+    check "make $2 prints $3 rows" test "$(grep -c '^| ' "$work/rows")" -eq "$3"
+    while read -r row; do
+        if [ -n "${RENEW:-}" ]; then
+            ROW=$row awk 'BEGIN { row = ENVIRON["ROW"]; split(row, is, "|") }
+                { split($0, cells, "|"); print cells[2] == is[2] ? row : $0 }' "$1" > "$work/page"
+            cat "$work/page" > "$1"
+        fi
+        check "$1: $row" grep -q -F -x -e "$row" "$1"
+    done < "$work/rows"
+}
+rows README.md alone 7
+rows examples/README.md outage 6
 
 # ---- make storm -----------------------------------------------------------------------------
 
