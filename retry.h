@@ -5824,6 +5824,8 @@ RETRY_API retry_step retry_run(retry_operation *op, const retry_service *service
             retry_ended(op, step.copy, done ? NULL : &failure, now);
             if (done) { /* though somebody may have stopped it meanwhile */
                 op->ambiguous = false;
+                op->verdict = RETRY_VERDICT_SUCCESS;
+                op->cause = RETRY_CAUSE_NONE;
                 return retry__run_end(RETRY_VERDICT_SUCCESS, RETRY_CAUSE_NONE);
             }
         } else if (step.what == RETRY_DO_END || step.cause == RETRY_CAUSE_PENDING) {

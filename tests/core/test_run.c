@@ -508,6 +508,8 @@ static void test_stopped_by_the_attempt(void)
     CHECK_END(SUCCESS, NONE, retry_run(&operation, NULL, &fake_clock, try_and_stop, &server));
     CHECK_EQUAL(1, server.tries);
     CHECK(!operation.ambiguous);
+    CHECK_EQUAL(RETRY_VERDICT_SUCCESS, operation.verdict);
+    CHECK_EQUAL(RETRY_CAUSE_NONE, operation.cause);
     CHECK_EQUAL(1, told); /* CANCELLED */
     set_up_observer(9, 0);
     CHECK_END(FAIL, CANCELLED, retry_run(&operation, NULL, &fake_clock, try_and_stop, &server));
