@@ -26,7 +26,7 @@ int main(void)
     op.timeout = 5000;    /* ms for the operation, with all attempts and waits */
     op.idempotent = true; /* doing it twice does no more than doing it once */
     retry_step end = retry_run(&op, &service, &clock, attempt, NULL);
-    printf("%s (%s), retries: %u\n", retry_verdict_name(end.verdict), retry_cause_text(end.cause),
-           (unsigned)op.retries);
+    printf("%s (%s), retries: %u%s\n", retry_verdict_name(end.verdict), retry_cause_text(end.cause),
+           (unsigned)op.retries, op.ambiguous ? ", perhaps done" : "");
     return end.verdict == RETRY_VERDICT_SUCCESS ? 0 : 1;
 }

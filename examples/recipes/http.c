@@ -36,8 +36,10 @@ static bool attempt(void *key, const retry_operation *operation, const retry_ste
     (void)operation;
     call.sent = call.headed = false;
     curl_easy_setopt(call.curl, CURLOPT_TIMEOUT_MS, (long)step->timeout);
-    if (http_ended(&call, curl_easy_perform(call.curl), failure))
+    /* README: */
+    if (http_ended(&call, curl_easy_perform(call.curl), failure)) /* http.h: each CURLcode */
         return true;
+    /* end */
     if (failure->code == 409 && key) /* the same key is still at work: ask again */
         failure->reason = RETRY_REASON_SERVICE_RESPONSE_CODE_INDICATED;
     printf("    %s\n", retry_reason_name(failure->reason));

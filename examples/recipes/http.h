@@ -1,5 +1,5 @@
 /* http.h: HTTP requests by libcurl for the recipes, and what has become of one in retry.h's words.
-   Include retry.h first. README.md shows the lines between its two marks, as of each recipe. */
+   Include retry.h first. */
 #ifndef RECIPES_HTTP_H
 #define RECIPES_HTTP_H
 
@@ -56,7 +56,6 @@ static inline void http_prepare(http_call *call, const char *url)
 static inline bool http_may_pass(CURLcode code)
 {
     /* clang-format off */
-    /* README: */
     /* Another try may help. CURLE_OK: the connection was closed within the header. On a dead one
        libcurl would silently send again, even a POST: a CURLOPT_PREREQFUNCTION aborts that. */
     static const CURLcode may_pass[] = {
@@ -64,7 +63,6 @@ static inline bool http_may_pass(CURLcode code)
         CURLE_OPERATION_TIMEDOUT, CURLE_SSL_CONNECT_ERROR, CURLE_GOT_NOTHING, CURLE_SEND_ERROR,
         CURLE_RECV_ERROR, CURLE_PARTIAL_FILE, CURLE_HTTP2, CURLE_HTTP2_STREAM,
         CURLE_ABORTED_BY_CALLBACK};
-    /* end */
     /* clang-format on */
     for (size_t i = 0; i < sizeof may_pass / sizeof *may_pass; i++)
         if (may_pass[i] == code)
@@ -90,7 +88,6 @@ static inline bool http_ended(const http_call *call, CURLcode code, retry_failur
 {
     long status = 0;
     curl_easy_getinfo(call->curl, CURLINFO_RESPONSE_CODE, &status);
-    /* README: */
     /* libcurl has returned `code`, and the server `status`: */
     if (code == CURLE_OK && call->headed)
         *failure = retry_classify_http((int)status, http_retry_after(call->curl));
@@ -99,7 +96,6 @@ static inline bool http_ended(const http_call *call, CURLcode code, retry_failur
                                         call->sent);
     else if (call->sent)
         failure->reason = RETRY_REASON_UNKNOWN; /* final, and perhaps done */
-    /* end */
     return code == CURLE_OK && call->headed && status < 400;
 }
 

@@ -489,10 +489,10 @@ static void print_service(void)
            in_hand(&service, options->timeout_cost, 1),
            in_hand(&service, options->timeout_cost, 10),
            in_hand(&service, options->timeout_cost, 100));
-    printf(README
-           "default: %g s for an operation, delays that double from %u ms to %g s, %u attempts "
-           "at once.\n",
-           default_timeout(), whole(usual->initial), seconds(usual->max),
+    printf(README "with all attempts and waits | %g s |\n", default_timeout());
+    printf(README "The delays double from %u ms to %g s\n", whole(usual->initial),
+           seconds(usual->max));
+    printf(README "A *limit* lets %u attempts be in flight at first\n",
            whole(retry_aimd_limit(&service.limit)));
     printf(README
            "A retry costs %s of a token, after a time-out or a 429 without Retry-After %s; %s "

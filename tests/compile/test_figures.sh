@@ -113,22 +113,22 @@ costs "an operation with a budget" "$(printed size "an operation, budget")" \
     $((operation + $(bytes retry_budget 3))) "$(near operation "a budget")"
 costs "**an operation with a service**" "$flash" $((operation + $(bytes retry_service 3))) "$(near operation "$service")"
 says examples/README.md "one retry and a service it takes " "$(near operation "one retry, a service")" "," 1
-says README.md "below, takes " "$flash" " bytes of flash"
+says README.md "above, takes " "$flash" " bytes of flash"
 says README.md "bytes of flash on a Cortex-M0, " "$operation" " bytes of RAM"
 says README.md "operation, and " "$(near operation "$service")" " instructions" 1
 
 # ---- make http ------------------------------------------------------------------------------
 
 count() { sed -n "s/^$1  *\([0-9]*\) of .* \([0-9]*\) POST sent twice/\\$2/p" "$work/http"; }
-says README.md "\`make http\` sends " "$(sed -n 's/^retry.h .* of \([0-9]*\) done.*/\1/p' "$work/http")" " requests"
+says examples/README.md "\`make http\` sends " "$(sed -n 's/^retry.h .* of \([0-9]*\) done.*/\1/p' "$work/http")" " requests"
 check "retry.h does what can be done" shows http "^kept  *Every request that can be done was done"
-says README.md "| curl " "$(sed -n 's/^The curls are curl \([0-9]*[.][0-9]*\).*/\1/p' "$work/http")" ","
+says examples/README.md "| curl " "$(sed -n 's/^The curls are curl \([0-9]*[.][0-9]*\).*/\1/p' "$work/http")" ","
 did() { # ROW CLIENT
-    cell README.md "$1" 2 "$(count "$2" 1)"
-    cell README.md "$1" 3 "$(count "$2" 2)"
+    cell examples/README.md "$1" 2 "$(count "$2" 1)"
+    cell examples/README.md "$1" 3 "$(count "$2" 2)"
 }
 did retry.h retry.h
-did "$(sed -n 's/^| \(curl [^|]*\) |.*/\1/p' README.md)" "curl --retry"
+did "$(sed -n 's/^| \(curl [^|]*\) |.*/\1/p' examples/README.md)" "curl --retry"
 did "the same, with \`--retry-all-errors\`" "+ all-errors"
 
 # ---- make alone, make outage ----------------------------------------------------------------
