@@ -95,7 +95,7 @@ RECIPES = http transaction reconnect nodes hedge rate fleet shared loop delay
 VERIFY = matrix symbols bare cross coverage prove stress lint fuzz
 
 .PHONY: FORCE help $(RUN) demo test run-tests $(SERVED) recipes http guarded async frozen storm page together peers \
-	metrics firmware freertos idf arduino arduino-zip install install-retry cut check seeds units test-examples run-examples \
+	metrics firmware freertos idf arduino arduino-zip install install-retry uninstall cut check seeds units test-examples run-examples \
 	fuzz size bench figures packages verify $(VERIFY) mutants jsmn clean
 .DEFAULT_GOAL := help
 
@@ -276,6 +276,11 @@ install-retry: $(BUILD)/retry $(BUILD)/retry.1 ## 2 |  | copy the command retry 
 	@install -D -m 644 examples/retry/retry.bash \
 		"$(INSTALLED)/share/bash-completion/completions/retry"
 	@echo "installed the command retry $(VERSION) into $(INSTALLED)"
+
+uninstall: ## 2 |  | remove what install and install-retry copied to PREFIX
+	@cd "$(INSTALLED)" && rm -rf share/cmake/retry share/doc/retry && rm -f $(HEADERS:%=include/%) bin/retry \
+		share/pkgconfig/retry.pc share/man/man1/retry.1 share/bash-completion/completions/retry
+	@echo "removed retry from $(INSTALLED)"
 
 # Names grow by the prefix, and so may lines.
 CUT_PREFIX = $(if $(filter file,$(origin PREFIX)),,$(PREFIX))

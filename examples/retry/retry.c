@@ -120,6 +120,7 @@ static void read_policy(const char *text)
     static retry_ms delays[64];
     char whole[4096];
     bool has_max = check_units(text, "max="), has_attempts = check_units(text, "attempts=");
+    bool has_jitter = check_units(text, "jitter=");
     bool preset = *text && strcspn(text, SEPARATORS) <= strcspn(text, "=");
     int length = snprintf(whole, sizeof whole, "%s%s", preset ? "" : "smithy ", text);
     retry_ms *initial = &policy.backoff.initial, *max = &policy.backoff.max;
@@ -129,10 +130,14 @@ static void read_policy(const char *text)
         must(false, whole[error.offset] ? whole + error.offset : text, error.text);
     if (!preset && !has_max)
         *max = 30000;
+    if (!preset && !has_jitter)
+        policy.backoff.jitter = RETRY_JITTER_EQUAL;
     if (!preset && !has_attempts)
         policy.max_attempts = 8;
     policy.max_attempts = read_number(argument(ATTEMPTS), policy.max_attempts);
-    if (read_times(argument(DELAY), initial, 1) && *max != 0 && *max < *initial)
+    read_times(argument(MAX_DELAY), max, 1);
+    if (read_times(argument(DELAY), initial, 1) && !given[MAX_DELAY] && *max != 0 &&
+        *max < *initial)
         *max = *initial;
     if (given[DELAY] && *initial == 0 && !given[DELAYS])
         given[DELAYS] = given[DELAY]; /* in a policy it would be 1 ms */
@@ -356,7 +361,8 @@ static int run_command(char **words, bool is_hook, retry_ms limit)
             dup2(slip, slip_as);
         sigprocmask(SIG_SETMASK, &unblocked, NULL);
         execvp(words[0], words);
-        fprintf(stderr, "retry: %s: %s\n", words[0], strerror(errno));
+        fprintf(stderr, "retry: %s: %s%s\n", words[0], strerror(errno),
+                words[1] || !strpbrk(words[0], " |<>;&") ? "" : "; for a shell line: sh -c");
         _exit(errno == ENOENT ? NOT_FOUND : NOT_RUN);
     }
     close(input);
@@ -487,6 +493,9 @@ int main(int count, char **words)
     }
     if (given[HELP])
         return puts(HELP_TEXT) < 0;
+    if (given[VERSION])
+        return printf("retry %d.%d.%d\n", RETRY_VERSION_MAJOR, RETRY_VERSION_MINOR,
+                      RETRY_VERSION_PATCH) < 0;
     must(optind < count, "no command", "see retry --help");
     read_options(&client, flags >= 0 && (flags & O_ACCMODE) != O_RDONLY);
     operation.client = &client;

@@ -100,6 +100,9 @@ run preset --policy "rfc0049 attempts=12" -- false
 check "a preset's keys: its own default" test "$(waits preset | tail -n 1)" -eq 500
 run first -d 40 -t 1 --policy jitter=none -- false
 check "-d raises the cap" shows first.err "try 1: status 1, again in 0\.[78]"
+run least -d 64ms -n 5 --max-delay 100ms -- false
+check "half of each wait is not random" test "$(waits least | awk '$1 < 32 || $1 > 100' | wc -l)" -eq 0
+check "--max-delay: the longest wait" test "$(waits least | wc -l)" -eq 4
 run zero -d 0 -n 30 -- false
 check "-d 0: no wait at all" test "$(waits zero | sort -u)" = 0
 run delays --delays 1ms,3ms,0.002 -n 6 -- false
@@ -709,9 +712,15 @@ check "--help: 80 columns" lacks help.out '.\{81\}'
 check "--help: 40 lines" test "$(wc -l <"$work/help.out")" -le 40
 check "--help: examples first" sh -c "sed '/--timeout TIME/q' '$work/help.out' | grep -q '^  retry .*curl'"
 options="timeout attempts delay delays attempt-timeout successes on not-on stdin only-last on-retry on-failure policy
-    budget state retry-after-from quiet help"
+    budget state retry-after-from quiet version max-delay help"
 for option in $options; do check "--help: --$option" shows help.out "^  .*--$option "; done
 check "--help: no other option" test "$(grep -c '^  .. *--\|^  -., --' "$work/help.out")" -eq "$(echo $options | wc -w)"
+run version --version
+check "--version" sh -c "sed -n 's/^#define RETRY_VERSION_[MP][A-Z]* //p' '$root/retry.h' | paste -s -d . |
+    sed 's/^/retry /' | cmp -s - '$work/version.out'"
+run line "a | b"
+check "a shell line: 127" ended line 127
+check "a shell line: says how" shows line.err "for a shell line: sh -c$"
 wrong() { # TEXT ARGUMENT...
     text=$1
     shift
@@ -792,4 +801,6 @@ if command -v bash >/dev/null; then
     check "completion: none for an argument" completes "" --policy --att
 fi
 
+check "make uninstall" quiet make -s -C "$root" uninstall PREFIX=/usr DESTDIR="$work/stage"
+check "uninstalled: no file stays" test -z "$(find "$work/stage" -type f)"
 finish

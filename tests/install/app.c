@@ -14,12 +14,15 @@ int main(void)
     errmap map;
     errmap_entry entries[1];
     errmap_advice advice;
+    retry_client client;
     retry_operation op;
     retry_step step;
     if (errmap_parse(&map, json, sizeof json - 1, entries, 1, NULL) != ERRMAP_OK)
         return 2;
     advice = errmap_classify_kv(&map, 0x82, 0x01);
+    memset(&client, 0, sizeof client);
     memset(&op, 0, sizeof op);
+    op.client = &client;
     op.timeout = 2500;
     retry_start(&op, NULL, 0);
     if (retry_next(&op, 0).what != RETRY_DO_SEND)

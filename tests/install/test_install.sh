@@ -76,6 +76,10 @@ check "staged: these files and no other" is "$(installed "$work/stage")" \
     "$(echo "$files" | sed 's|\./|./usr/|g')"
 check "staged: the same" diff -r "$work/stage/usr" "$prefix"
 
+echo theirs > "$work/stage/usr/include/other.h"
+quiet make -s -C "$root" uninstall PREFIX=/usr DESTDIR="$work/stage"
+check "uninstall: what is another's stays, alone" is "$(installed "$work/stage")" "./usr/include/other.h "
+
 mkdir -p "$work/later/examples"
 cp "$root/Makefile" "$root/errmap.h" "$work/later"
 cp -r "$root/examples/cmake_fetch" "$work/later/examples"
