@@ -129,7 +129,7 @@ static bool attempt(void *context, const retry_operation *op, const retry_step *
     if (down)
         *failure = retry_classify_stage(RETRY_STAGE_IN_FLIGHT, RETRY_REASON_NONE);
     else if (sent % 10 == 0)
-        *failure = retry_classify_http(503, 50);
+        *failure = retry_classify_http(429, 0);
     else if (sent % 10 == 5)
         *failure = retry_classify_http(500, 0);
     return failure->reason == RETRY_REASON_NONE;
