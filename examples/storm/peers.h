@@ -96,6 +96,11 @@ enum {
     PEER_ALONE,           /* its policy, and nothing that limits it */
     PEER_ORACLE,
     PEER_SETUPS,
+    PEER_NONE = 0,
+    PEER_THREE = 1,
+    PEER_AWS = 2,
+    PEER_GRPC = 5,
+    PEER_POLLY = 12,
     PEER_BUCKET = PEERS - 1,
     PEER_K2 = PEER_SETUPS /* throttling alone, to be held against what is known */
 };
@@ -220,37 +225,28 @@ static const crowd_guard peer_guards = {peer_ask, peer_told};
 
 /* ---- Clients ------------------------------------------------------------------------------- */
 
-static uint32_t peer_now; /* the setup that is simulated */
-static retry_policy peer_policy;
+static uint32_t peer_now;   /* the setup that is simulated */
+static uint32_t peer_other; /* the setup of every other process, where fleets are mixed */
+static retry_policy peer_policy, peer_other_policy;
 static retry_budget_options peer_budget;
 
-static void peer_parse(const peer *as)
+static void peer_parse(const peer *as, retry_policy *into)
 {
     retry_text_error error = {.offset = 0};
     const char *policy = as->policy, *budget = as->budget;
-    if (!retry_parse_policy(&peer_policy, policy, strlen(policy), &error) ||
+    if (!retry_parse_policy(into, policy, strlen(policy), &error) ||
         !retry_parse_budget(&peer_budget, budget, strlen(budget), &error)) {
         fprintf(stderr, "%s: %s\n", as->name, error.text);
         exit(2);
     }
 }
 
-static void peer_add(crowd *c, crowd_client *client)
+static void peer_add_as(crowd *c, crowd_client *client, const peer *as, retry_policy *policy)
 {
-    static const peer oracle = {
-        "", "attempts=20 curve=constant initial=1ms", NONE, 1000, NO_BREAKER, PEER_PLAIN};
-    static const peer k2 = {"", "attempts=1", NONE, 0, NO_BREAKER, PEER_ADAPTIVE};
-    static const peer alone = {
-        "", "initial=100ms max=5s jitter=full", NONE, 1000, NO_BREAKER, PEER_OBEYS};
-    const peer *as = peer_now == PEER_ORACLE  ? &oracle
-                     : peer_now == PEER_K2    ? &k2
-                     : peer_now == PEER_ALONE ? &alone
-                                              : &peers[peer_now];
     retry_client *with = &client->service.client;
-    peer_parse(as);
-    peer_guard = as->guard;
+    peer_parse(as, policy);
     with->cut_after = with->attempt_timeout = as->attempt;
-    with->strategy = &peer_policy.base;
+    with->strategy = &policy->base;
     with->gates = client->gates;
     if (c->nodes > 1)
         retry_client_nodes(with, client->gates, (uint16_t)c->nodes);
@@ -270,6 +266,26 @@ static void peer_add(crowd *c, crowd_client *client)
         retry_budget_init(&client->service.budget, &peer_budget, c->now);
         with->budget = &client->service.budget;
     }
+}
+
+static void peer_add(crowd *c, crowd_client *client)
+{
+    static const peer oracle = {
+        "", "attempts=20 curve=constant initial=1ms", NONE, 1000, NO_BREAKER, PEER_PLAIN};
+    static const peer k2 = {"", "attempts=1", NONE, 0, NO_BREAKER, PEER_ADAPTIVE};
+    static const peer alone = {
+        "", "initial=100ms max=5s jitter=full", NONE, 1000, NO_BREAKER, PEER_OBEYS};
+    const peer *as = peer_now == PEER_ORACLE  ? &oracle
+                     : peer_now == PEER_K2    ? &k2
+                     : peer_now == PEER_ALONE ? &alone
+                                              : &peers[peer_now];
+    peer_guard = as->guard;
+    peer_add_as(c, client, as, &peer_policy);
+}
+
+static void peer_add_other(crowd *c, crowd_client *client)
+{
+    peer_add_as(c, client, &peers[peer_other], &peer_other_policy);
 }
 
 static void peer_set(crowd_set *set, uint32_t setup)

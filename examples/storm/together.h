@@ -47,7 +47,7 @@ typedef struct together_matrix {
 static double together_begun(const crowd *c, uint32_t from, uint32_t to)
 {
     double sum = 0;
-    for (uint32_t bin = from / CROWD_BIN; bin < to / CROWD_BIN; bin++)
+    for (uint32_t bin = from / c->bin; bin < to / c->bin; bin++)
         sum += c->bins[bin].begun;
     return sum;
 }
@@ -55,7 +55,7 @@ static double together_begun(const crowd *c, uint32_t from, uint32_t to)
 static double together_done(const crowd *c, uint32_t from, uint32_t to)
 {
     double sum = 0;
-    for (uint32_t bin = from / CROWD_BIN; bin < to / CROWD_BIN; bin++)
+    for (uint32_t bin = from / c->bin; bin < to / c->bin; bin++)
         sum += c->bins[bin].done;
     return sum;
 }

@@ -12,7 +12,7 @@ run() { # FILE ARGUMENT...: its output in FILE, errors in FILE.err, exit status 
 }
 count() { [ "$(grep -c -e "$2" "$work/$1")" -eq "$3" ] || { grep -e "$2" "$work/$1"; false; }; }
 
-run all -v --data "$work"
+run all -v --all --data "$work"
 check "exit status" ended all 0
 check "as promised" test "$(tail -n 1 "$work/all")" = "all as promised"
 check "five known numbers" count all "^  .* [0-9.]*  kept$" 5
@@ -20,11 +20,35 @@ check "none is missed" lacks all "MISSED"
 for setup in "no retries" "gRPC, 500 ms" "Gradient2, 3 tries" "retry\.h" "(an oracle)"; do
     check "$setup: three tables" count all "^$setup \{2,\}[0-9]" 3
 done
-check "eleven promises" count all "^kept  " 11
+check "sixteen promises" count all "^kept  " 16
 check "no cell without a reason" lacks all "without a reason"
 check "cells in which others do better" shows all "^  lost .* 1000 endless .* points more: "
 check "seven groups of bars" test "$(wc -l < "$work/peers.tsv")" -eq 7
 check "no errors" test ! -s "$work/all.err"
+
+# harm CONDITION: the worlds for which it holds; own, none: % done; kind, name, processes
+harm() {
+    awk -F '"' "NR > 1 { kind = \$2; name = \$4; split(\$5, of, \",\"); processes = of[2]; own = of[3]
+        none = of[4]; best = none; for (i = 5; i <= 8; i++) if (of[i] > best) best = of[i]
+        if ($1) { print; n++ } } END { exit n == 0 }" "$work/harm.csv"
+}
+none_harmed() { ! harm "$1"; }
+check "harm: a row for each world" test "$(wc -l < "$work/harm.csv")" -eq \
+    $((1 + $(sed -n 's/^Harm: \([0-9]*\) .*/\1/p' "$work/all")))
+check "harm: kinds of worlds" count all "^[a-z0-9].* [0-9]* *[0-9.]* *[0-9.]* *[0-9.]* *[0-9]* *[0-9]*$" 14
+check "harm: where a server is well none of up to 50 calls in flight is lost" none_harmed \
+    'kind ~ /^well/ && name !~ /00 in flight/ && own < 100'
+check "harm: none of 500, if initial is" none_harmed 'name == "500 in flight, initial 500" && own < 100'
+check "harm: of 500 from the first call on most are, if it is not" harm 'name == "500 in flight" && own < 50'
+check "harm: heavy calls are done" none_harmed 'kind ~ /heavy/ && own < none - 3'
+check "harm: bursts of 200" none_harmed 'name ~ /^bursts/ && own < 100'
+check "harm: a quota is worth waiting for" none_harmed 'name ~ /an hour/ && own < none'
+check "harm: a slow server" none_harmed 'kind ~ /never full/ && processes > 1 && own < none - 1'
+check "harm: a server that is too slow: more are done" none_harmed 'kind ~ /and full/ && own < none'
+check "harm: 10,000 at once: more are done" none_harmed 'name ~ /^10,000/ && own < none'
+check "harm: who passes calls on" none_harmed 'name ~ /^gateway retries/ && own < none - 1'
+check "harm: the worst ten have a cause" test "$(sed -n '/^The worst ten/,/^$/p' "$work/all" | awk -F '  ' '
+    NR > 1 && NF && $NF ~ /[a-z]/ { n++ } END { print n }')" -eq 10
 
 check "a row for each cell of each setup" test "$(wc -l < "$work/peers.csv")" -eq $((1 + 24 * 468))
 check "eleven columns" test "$(awk -F , 'NR > 1 { sub(/"[^"]*"/, "a"); print NF }' "$work/peers.csv" | sort -u)" = 11
