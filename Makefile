@@ -214,7 +214,7 @@ page: ## 4 | 2 s | write examples/storm/page.html anew
 together: $(BUILD)/together ## 1 | 1 min | all combinations of gates in 9 faults (ARGS=)
 	@$(BUILD)/together $(ARGS)
 
-peers: $(BUILD)/peers ## 1 | 30 s | beside 21 ways that others retry (ARGS=-v)
+peers: $(BUILD)/peers ## 1 | 1 min | beside 21 ways that others retry (ARGS=-v)
 	@$(BUILD)/peers --data $(BUILD) $(ARGS)
 	@! command -v gnuplot > /dev/null || gnuplot -e "dir='$(BUILD)'" examples/storm/peers.gnuplot
 

@@ -67,6 +67,7 @@ enum {
     HARM_FREEZE,
     HARM_FRESH,
     HARM_MANY,
+    HARM_GATEWAY,
     HARM_HEAVY,
     HARM_POOL,
     HARM_FULL,
@@ -81,10 +82,11 @@ static const char *const harm_causes[HARM_CAUSES] = {
     [HARM_FREEZE] = "a freeze as long as a timeout: the limit falls, what waits for it is late",
     [HARM_FRESH] = "each call is a new process, which has four retries in hand",
     [HARM_MANY] = "each of 1000 processes has four retries in hand",
+    [HARM_GATEWAY] = "1000 processes send again what a gateway gave up, and the server works on",
     [HARM_HEAVY] = "heavy calls are cut, and done again",
     [HARM_POOL] = "a thread that waits for a retry begins no other call",
     [HARM_FULL] = "a full queue: what is cut is sent again, what waits is late",
-    [HARM_RESETS] = "one process: the limit fell, and comes back by a quarter a round trip",
+    [HARM_RESETS] = "one process: failures lower its limit, and what waits for it is late",
     [HARM_UNKNOWN] = "without a reason that is known"};
 
 /* Attempts of a process that are under way at once, if all are answered. */
@@ -112,8 +114,10 @@ static uint32_t harm_cause(const world_plan *w)
         return HARM_HEAVY;
     if (w->set.fresh)
         return HARM_FRESH;
-    if (w->set.clients == PEER_FLEET && (w->set.gateways || w->fault == CROWD_COSTLY_503))
+    if (w->set.clients == PEER_FLEET && w->fault == CROWD_COSTLY_503)
         return HARM_MANY;
+    if (w->set.clients == PEER_FLEET && w->set.gateways)
+        return HARM_GATEWAY;
     if (w->set.pool)
         return HARM_POOL;
     if (w->fault == CROWD_FROZEN)
@@ -220,7 +224,7 @@ static void harm_write(FILE *file, const harm *of)
 /* ---- What is promised ------------------------------------------------------------------------ */
 
 typedef struct harm_sum {
-    uint32_t worlds, bigger;      /* that count; of one process that needs more at once */
+    uint32_t bigger;              /* worlds of one process that needs more at once */
     double points, bigger_points; /* by which they are worse, each by over one */
     double well;                  /* points that are lost at most where the server is well */
     uint32_t stuck, unknown;      /* where no retries is not; without a reason */
@@ -228,14 +232,13 @@ typedef struct harm_sum {
 
 static harm_sum harm_sum_up(const harm *of)
 {
-    harm_sum s = {.worlds = 0};
+    harm_sum s = {.bigger = 0};
     for (uint32_t i = 0; i < worlds_count; i++) {
         uint32_t cause = harm_cause(&worlds[i]);
         double points = harm_points(&of[i]);
         double counted = points > 1 ? points : 0;
         if (cause == HARM_MIXED)
             continue;
-        s.worlds += cause != HARM_BIGGER;
         s.bigger += cause == HARM_BIGGER;
         s.points += cause != HARM_BIGGER ? counted : 0;
         s.bigger_points += cause == HARM_BIGGER ? counted : 0;

@@ -138,9 +138,22 @@ static void worlds_gateway(void)
     }
 }
 
+static world_plan *serverless(const world_fault *fault, uint32_t busy, const char *name)
+{
+    world_plan *w =
+        usual(WORLD_OPERATIONS, "serverless: %s, %u %%%s", fault->name, (unsigned)busy, name);
+    w->set.workers = 50;
+    w->set.gap = per_second(10.0 * busy);
+    w->set.fresh = true;
+    w->set.operations = WORLD_OPERATIONS;
+    world_strikes(w, fault);
+    return w;
+}
+
 /* Each call is a process. */
 static void worlds_serverless(void)
 {
+    static retry_budget_options dearer = RETRY_BUDGET_BEST_EFFORT(20);
     static const world_fault of[] = {
         {"503", CROWD_503, 10000},          {"costly 503", CROWD_COSTLY_503, 10000},
         {"refused", CROWD_REFUSED, 10000},  {"silent", CROWD_LOST, 10000},
@@ -150,18 +163,14 @@ static void worlds_serverless(void)
         world_plan *w;
         if (!worlds_all && (i % 2 || of[i / 2 % 6].fault == CROWD_SPIKE))
             continue;
-        w = usual(WORLD_OPERATIONS, "serverless: %s, %u %%%s", of[i / 2 % 6].name, (unsigned)busy,
-                  i % 2 ? ", queue of 1 s" : "");
-        w->set.workers = 50;
-        w->set.gap = per_second(10.0 * busy);
-        w->set.fresh = true;
-        w->set.operations = WORLD_OPERATIONS;
+        w = serverless(&of[i / 2 % 6], busy, i % 2 ? ", queue of 1 s" : "");
         if (i % 2) {
             w->set.queue = CROWD_QUEUE;
             w->set.says_full = true;
         }
-        world_strikes(w, &of[i / 2 % 6]);
     }
+    dearer.retry_cost = RETRY_TOKENS(1);
+    serverless(&of[1], 90, ", retry_cost 1")->set.budget = &dearer;
     for (uint32_t i = 0; i < 4; i++) {
         world_plan *w = usual(WORLD_OPERATIONS, "10,000 in a second, %u s%s", i % 2 ? 60u : 30u,
                               i / 2 ? ", queue of 0.5 s" : "");

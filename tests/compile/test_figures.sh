@@ -131,12 +131,13 @@ did retry.h retry.h
 did "$(sed -n 's/^| \(curl [^|]*\) |.*/\1/p' examples/README.md)" "curl --retry"
 did "the same, with \`--retry-all-errors\`" "+ all-errors"
 
-# ---- make alone, make outage ----------------------------------------------------------------
+# ---- make alone, make outage, make peers -----------------------------------------------------
 
-# rows PAGE NAME COUNT: of the table of `make NAME`. RENEW=1 puts them in the place of those with the same first cell.
+# rows PAGE NAME COUNT [TABLE]: of the table of `make NAME`. RENEW=1 puts them in the place of those with the same
+# first cell.
 rows()
 {
-    awk -f "$here/$2_rows.awk" "$work/$2" > "$work/rows"
+    awk -f "$here/${4:-$2}_rows.awk" "$work/$2" > "$work/rows"
     check "make $2 prints $3 rows" test "$(grep -c '^| ' "$work/rows")" -eq "$3"
     while read -r row; do
         if [ -n "${RENEW:-}" ]; then
@@ -149,6 +150,7 @@ rows()
 }
 rows README.md alone 7
 rows examples/README.md outage 6
+rows examples/README.md peers 14 harm
 
 # ---- make storm -----------------------------------------------------------------------------
 
@@ -167,11 +169,14 @@ check "examples/storm/recovery.svg" drawn
 
 # ---- make peers -----------------------------------------------------------------------------
 
+worse_in() { awk -f "$here/harm_rows.awk" "$work/peers" | awk -F '|' '{ n += $7 } END { print n }'; }
 done_by() { sed -n "s/^$1 \{2,\}//p" "$work/peers" | awk 'NR == 1 { print $3 }'; } # setup: in all
 says README.md "completed " "$(done_by "retry.h")" " %"
 says README.md "standard mode " "$(done_by "AWS standard")" " %,"
 says README.md "gRPC " "$(done_by gRPC)" " %,"
 says README.md "three plain tries " "$(done_by "three tries, 100 ms")" " %."
+says README.md "without retries: in " "$(worse_in)" " of"
+says README.md " of " "$(sed -n 's/^Harm: \([0-9]*\) .*/\1/p' "$work/peers")" " other worlds"
 beside() {
     gnuplot -e "dir='$work'" examples/storm/peers.gnuplot || return 1
     [ -z "${RENEW:-}" ] || cp "$work/peers.svg" examples/storm
