@@ -225,7 +225,7 @@ typedef struct crowd_node {
     uint32_t counted_at, counted; /* in CROWD_RATED */
     uint32_t empty_at;            /* ms; when its queue was empty last */
     uint8_t lives;                /* times that it began anew */
-    double clock;                 /* ms that it has worked on each, if it is shared */
+    double clock, share;          /* ms that it has worked on each, if it is shared; in a ms */
     uint32_t clock_at, next;      /* ms; and the serial of its next event */
 } crowd_node;
 
@@ -506,21 +506,20 @@ static void crowd_share_on(crowd *c, uint32_t node)
 {
     crowd_node *n = &c->node[node];
     crowd_event worked = {.kind = CROWD_SHARED_WORKED, .node = (uint8_t)node};
-    double share;
     while (n->waiting > 0 && crowd_queued(c, node, 0)->work <= n->clock)
         crowd_answer(c, crowd_take_first(c, node), CROWD_SAYS_DONE);
-    share = crowd_share(c, node);
+    n->share = crowd_share(c, node);
     worked.serial = ++n->next;
-    if (n->waiting > 0 && share > 0)
+    if (n->waiting > 0 && n->share > 0)
         crowd_schedule(c, worked,
-                       (uint32_t)ceil((crowd_queued(c, node, 0)->work - n->clock) / share));
+                       (uint32_t)ceil((crowd_queued(c, node, 0)->work - n->clock) / n->share));
 }
 
 /* Time has passed since the last change. */
 static void crowd_share_clock(crowd *c, uint32_t node)
 {
     crowd_node *n = &c->node[node];
-    n->clock += (c->now - n->clock_at) * crowd_share(c, node);
+    n->clock += (c->now - n->clock_at) * n->share;
     n->clock_at = c->now;
 }
 
@@ -679,10 +678,12 @@ static void crowd_change(crowd *c)
     for (uint32_t node = 0; node < c->servers; node++) {
         if (c->set->resets && (crowd_is_gone(c, node) || crowd_suffers(c, node, CROWD_RESET)))
             crowd_begin_server(c, node);
-        if (c->set->order == CROWD_SHARED)
+        if (c->set->order == CROWD_SHARED) {
+            crowd_share_clock(c, node);
             crowd_share_on(c, node);
-        else
+        } else {
             crowd_work_on(c, node);
+        }
     }
     if (c->now < c->to)
         crowd_schedule(c, changes, next);
@@ -879,7 +880,7 @@ static void crowd_answered(crowd *c, uint32_t id, uint32_t serial, uint8_t says)
 static double crowd_gap(const crowd *c)
 {
     double gap =
-        c->set->gap ? c->set->gap : CROWD_WORK * 100.0 / (CROWD_WORKERS * c->set->utilisation);
+        c->set->gap > 0 ? c->set->gap : CROWD_WORK * 100.0 / (CROWD_WORKERS * c->set->utilisation);
     if (crowd_suffers(c, 0, CROWD_OVERLOAD))
         return gap * c->set->utilisation / 120;
     if (crowd_suffers(c, 0, CROWD_PULSES) && !crowd_is_odd_second(c))

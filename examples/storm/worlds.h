@@ -49,6 +49,8 @@ static world_plan *usual(uint32_t processes, const char *format, ...)
 {
     world_plan *w = &worlds[worlds_count++];
     va_list rest;
+    if (worlds_count > WORLDS_MAX)
+        abort();
     va_start(rest, format);
     vsnprintf(w->name, sizeof w->name, format, rest);
     va_end(rest);
