@@ -312,19 +312,35 @@
       retry_start(&op->retry, NULL, now);
 
    SEVERAL NODES
-   Give each node gates of its own, and the client all of them. Each attempt goes to one of two
-   nodes drawn at random: the one with fewer in flight (sent, and not answered). If its gates
-   refuse, the others are asked; last of all the node that has just failed. step.node says where to
-   send. Set attempt_timeout: an attempt at a dark node then leaves time for another. (Not in a
-   fleet of a thousand small processes: they would send again what waits in a queue.)
+   Give each node gates of its own, and the client all of them. step.node says where to send. Set
+   attempt_timeout: an attempt at a dark node then leaves time for another. (Not in a fleet of a
+   thousand small processes: they would send again what waits in a queue.)
 
       static retry_gates nodes[3];
-      static retry_aimd limits[3]; // one each; and a breaker, if you use it
+      static retry_aimd limits[3]; // one each
       retry_client_nodes(&service.client, nodes, 3);
       service.client.attempt_timeout = 1000;
       retry_service_init(&service, now); // after that; it adds no limit of its own
       for (int i = 0; i < 3; i++)
           retry_gates_aimd(&nodes[i], &limits[i]);
+      nodes[2].rank = 1; // a spare: what the others cannot take, or all while they are ill
+
+   The library takes each node for a server of its own. A node is ill when an attempt there failed:
+   for 100 ms, doubled with each failure in a row to 1 s. Then one attempt at a time tries it. A
+   good answer (any that does not ask for less load) brings it back. Whatever else ends an attempt
+   makes the node ill: no answer, 5xx, 429, a final failure such as a bad certificate. An attempt
+   goes to a node that is not ill, and has not failed the operation; of those to the one with the
+   lowest `rank`, then to the one with the fewest attempts in flight (sent, and not answered). If
+   its gates refuse, the next is asked.
+
+   The first retry of an operation goes to another node at once, and costs nothing, if the last
+   attempt at that node was answered well, or there was none. A Retry-After of the node that failed
+   does not count there; a pushback does. All further retries wait and pay as with one server.
+
+   One bad node of three costs no operation (make nodes). A failure that is final ends the operation
+   also if another node could do it. Say NODE_NOT_AVAILABLE for what is one node's own fault: a bad
+   certificate, a replica that is read-only. While all nodes are in trouble a fleet of rare callers
+   sends up to a sixth more attempts, and gets up to a point less done, than with one address.
 
    GATES
    Gates are optional checks before an attempt. An operation asks and tells all of them. A program
@@ -336,13 +352,13 @@
    Against failures. CIRCUIT BREAKER (retry_breaker, one for each node): is it worth trying? It
    opens when half of 20 or more attempts within 8 s were unhealthy: no answer, or a 5xx. Then it
    refuses everything for 2 s, and lets one attempt through, the probe. An answer to the probe
-   closes it. Use it when a node can be down for long, and for each of several nodes. Not for one
-   address of many servers, where it would shut out the healthy ones. Costs: while those of all
-   nodes are open every operation fails; one may refuse for 2 s when the node is well again; 64
-   bytes; about 170 instructions. Behind a limit a server that is down may see fewer than the 20
-   attempts in 8 s that `ratio` waits for: set `in_a_row`, too (5, say). Log
-   retry_breaker_get; _set takes a node out, _reset back. Without operations: retry_breaker_ask,
-   _report, _release.
+   closes it. Use it when a server can be down for long. Not for one address of many servers, where
+   it would shut out the healthy ones. Several nodes need none: a node that fails is set apart
+   anyhow. Costs: while those of all nodes are open every operation fails; one may refuse for 2 s
+   when the node is well again; 64 bytes; about 170 instructions. Behind a limit a server that is
+   down may see fewer than the 20 attempts in 8 s that `ratio` waits for: set `in_a_row`, too (5,
+   say). Log retry_breaker_get; _set takes a node out, _reset back. Without operations:
+   retry_breaker_ask, _report, _release.
 
    Against load. AIMD LIMIT (retry_aimd): how many at once? 20 at first (`initial`). It halves when
    the server is in trouble: at once if it says so (429, 504), else at the third failure in a row,
@@ -916,7 +932,8 @@ struct retry_operation {
     retry_time code_since;    /* ms; when it came first, without another code since */
     uint8_t retry__phase;     /* private: RETRY__NEW ..., and whether CANCELs are due */
     uint8_t retry__since_pushback; /* private: 1 + retries since the last pushback; 0: none */
-    uint16_t retry__failed_node;   /* private: the node of the copy that failed last */
+    bool retry__elsewhere;         /* private: the next retry goes to a node that is well */
+    uint32_t retry__failed;        /* private: a bit for each node, modulo 32, that failed */
     retry_time retry__now;         /* private: ms; when it was called last */
     retry_time retry__decided;     /* private: ms; when it was decided last; a delay begins then */
     uint32_t retry__paid;          /* private: thousandths; for a retry whose end is not known */
@@ -1492,10 +1509,12 @@ typedef struct retry__gate {
    wait longer than its `open`, or refuses for longer than twice that. Rate, AIMD limit and budget
    stand still until the clock has caught up, but not if it is over 32 s behind. */
 struct retry_gates {
-    uint32_t in_flight;          /* copies on the wire; kept by the library, free to read */
-    uint32_t retry__pace;        /* private: 16 times `slow`, in ms, and the rounds, 0 to 10 */
-    uint32_t retry__round;       /* private: ms; when the last round was counted */
-    uint32_t retry__answered;    /* private: ms; when it last answered, for a breaker; 0: never */
+    uint32_t in_flight;       /* copies on the wire; kept by the library, free to read */
+    uint32_t retry__pace;     /* private: 16 times `slow`, in ms, and the rounds, 0 to 10 */
+    uint32_t retry__round;    /* private: ms; when the last round was counted */
+    uint32_t retry__answered; /* private: ms; when it last answered; 0: never */
+    uint32_t retry__ill;      /* private: of a node: when it failed last, and how often in a row */
+    uint16_t rank;            /* of a node: those with less come before it (default: 0) */
     retry__gate retry__gates[5]; /* private: in the order in which they are asked */
     uint8_t (*retry__drive)(struct retry__attempt *attempt,
                             uint8_t what); /* private: asks, tells */
@@ -1508,11 +1527,12 @@ RETRY_API void retry_gates_aimd(retry_gates *gates, retry_aimd *aimd);
 RETRY_API void retry_gates_rate(retry_gates *gates, retry_rate *rate);
 RETRY_API void retry_gates_latency(retry_gates *gates, retry_latency *latency);
 
-/* Gives a client several nodes; the gates of node n are gates[n]. Each copy goes to one of two
-   nodes drawn at random, the one with fewer in flight. If that refuses, or lets it wait, the others
-   are asked; last of all the node of the copy that failed last, and those that have a copy of the
-   operation on the wire. `count` 0 or 1, or NULL gates: one node. Only while nothing is in flight,
-   and no operation is PACED. NULL client: nothing happens. */
+/* Gives a client several nodes; the gates of node n are gates[n]. Each copy asks them in this order
+   until one lets it pass: those that are not ill, and have no copy of the operation; those that did
+   not fail the operation; lower rank; fewer in flight; at random. Of more than 32 nodes 32 in a row
+   are asked, from a random one on. If none lets it pass: PACED if one does, with the shortest wait,
+   else CIRCUIT_OPEN, else what the first said. `count` 0 or 1, or NULL gates: one node. Only while
+   nothing is in flight, and no operation is PACED. NULL client: nothing happens. */
 RETRY_API void retry_client_nodes(retry_client *client, retry_gates *gates, uint16_t count);
 
 /* ---- Operations ---------------------------------------------------------------------------- */
@@ -1579,7 +1599,8 @@ RETRY__NO_IGNORE RETRY_API retry_step retry_next(retry_operation *op, retry_time
    3. Some reasons are always retried (a cluster's map is changing): after `always_interval`, or
       after 1, 10, 50, 100, 500, 1000, 1000 ... ms. No strategy is asked, and no budget pays.
    4. Else the strategy is asked: FAIL with its cause, or a delay, which a pushback replaces; or it
-      answers later (PENDING), and what follows is decided then.
+      answers later (PENDING), and what follows is decided then. With several nodes there is no
+      delay, and in 6 nothing to pay, if the first retry goes to another that answered well last.
    5. A delay that reaches the deadline: EXPIRE, DEADLINE, with what is left.
    6. The budget pays; if it does not: FAIL, BUDGET_EXHAUSTED. If nobody was reached, what was paid
       for this attempt pays for the next.
@@ -2772,14 +2793,15 @@ static void retry__charge(const retry_operation *op, const retry_failure *failur
         retry__budget_move(op, RETRY__BUDGET_CHARGE, retry__retry_cost(&budget->options, failure));
 }
 
-/* The operation pays for a retry, at the price of the failure before it; false: it cannot. */
-static bool retry__pay(retry_operation *op, uint32_t traits)
+/* The operation pays for a retry, at the price of the failure before it, or nothing; false: it
+   cannot. */
+static bool retry__pay(retry_operation *op, uint32_t traits, bool nothing)
 {
     const retry_budget *budget = retry__budget(op);
     uint32_t cost = 0;
     if (!budget || retry__is_free(op->failure.reason))
         return true;
-    if (!budget->options.charge_failures) {
+    if (!budget->options.charge_failures && !nothing) {
         if ((traits & RETRY__TRAIT_UNSENT) != 0 &&
             (op->retry__paid != 0 || !retry__is_refusal(op->failure.reason)))
             return true; /* what was paid pays for the next attempt */
@@ -2798,16 +2820,21 @@ static inline void retry__conclude(retry_operation *op, retry_action action, uin
     uint8_t cause = (traits & RETRY__TRAIT_ALWAYS) != 0 ? (uint8_t)RETRY_CAUSE_ALWAYS
                                                         : (uint8_t)RETRY_CAUSE_STRATEGY;
     retry_ms left = retry__remaining(op, op->retry__now), delay = action.delay;
+    bool elsewhere = false; /* what failed tells of one node, not of the service */
     if (action.kind != RETRY_ACTION_AFTER) {
         retry__end(op, &op->failure, RETRY_VERDICT_FAIL, action.cause, 0);
         return;
     }
     if (op->failure.pushback || op->retry__since_pushback != 0)
         delay = retry__pushback_delay(op, delay);
+    else
+        elsewhere = op->retry__elsewhere;
+    if (elsewhere)
+        delay = 0;
     delay = retry__min(delay, RETRY__LONGEST);
     if (delay >= left) {
         retry__end(op, &op->failure, RETRY_VERDICT_EXPIRE, RETRY_CAUSE_DEADLINE, left);
-    } else if (cause == RETRY_CAUSE_STRATEGY && !retry__pay(op, traits)) {
+    } else if (cause == RETRY_CAUSE_STRATEGY && !retry__pay(op, traits, elsewhere)) {
         retry__end(op, &op->failure, RETRY_VERDICT_FAIL, RETRY_CAUSE_BUDGET_EXHAUSTED, delay);
     } else {
         if (op->retries != UINT32_MAX) { /* code_retries is never more */
@@ -4690,7 +4717,7 @@ static bool retry__impatient(const struct retry__attempt *attempt)
 }
 
 /* Whether a copy lost to another after a long time, with no answer of its node meanwhile. */
-static bool retry__silent(const struct retry__attempt *attempt)
+RETRY__QUICK bool retry__silent(const struct retry__attempt *attempt)
 {
     const retry_gates *gates = attempt->gates;
     retry_ms slow = retry__slow(gates);
@@ -4911,9 +4938,8 @@ static bool retry__rest(retry_operation *op, retry_step *step)
 }
 
 /* A copy that is off the wire has failed. */
-static void retry__copy_failed(retry_operation *op, retry_copy *copy, const retry_failure *failure)
+static void retry__copy_failed(retry_operation *op, const retry_failure *failure)
 {
-    op->retry__failed_node = copy->retry__node;
     if (op->retry__hedge) {
         op->retry__hedge->retry__hedging(op, RETRY__HEDGE_FAILED, failure, NULL);
     } else {
@@ -4951,7 +4977,7 @@ static bool retry__timed_out(retry_operation *op, retry_ms *least)
             retry_failure failure = retry__failure(RETRY_REASON_ATTEMPT_TIMED_OUT, 0);
             failure.timeout = true;
             retry__copy_cancel(op, copy, RETRY__SICK, &failure);
-            retry__copy_failed(op, copy, &failure);
+            retry__copy_failed(op, &failure);
             return true;
         }
         *least = retry__min(*least, left);
@@ -5084,7 +5110,8 @@ RETRY_API void retry_start(retry_operation *op, const retry_service *service, re
     op->code_retries = 0;
     op->code_since = now;
     op->retry__since_pushback = 0;
-    op->retry__failed_node = UINT16_MAX;
+    op->retry__elsewhere = false;
+    op->retry__failed = 0;
     op->retry__decided = now;
     op->retry__paid = 0;
     retry__set_phase(op, RETRY__READY);
@@ -5112,7 +5139,7 @@ RETRY_API void retry_ended(retry_operation *op, unsigned copy, const retry_failu
     op->retry__now = now;
     retry__copy_off(op, ended, RETRY__ANSWERED, failure);
     if (failure) {
-        retry__copy_failed(op, ended, failure);
+        retry__copy_failed(op, failure);
     } else {
         if (op->retry__hedge)
             retry__cancel_copies(op, RETRY__LOST);
@@ -5362,26 +5389,42 @@ RETRY_API void retry_gates_latency(retry_gates *gates, retry_latency *latency)
 
 /* ---- Several nodes ------------------------------------------------------------------------- */
 
+#define RETRY__ILL_ROW UINT32_C(15) /* of retry__ill: failures in a row; the rest: when, in ms */
+
+/* Whether a node is in a set, which has a bit for each, modulo 32. */
+static bool retry__has_node(uint32_t set, uint32_t node)
+{
+    return (set >> (node & 31) & 1) != 0;
+}
+
+static uint32_t retry__node_bit(uint32_t node)
+{
+    return UINT32_C(1) << (node & 31);
+}
+
+/* A node has failed. */
+RETRY__WRAPS static void retry__node_falls_ill(retry_gates *gates, retry_time now)
+{
+    uint32_t row = retry__load(&gates->retry__ill) & RETRY__ILL_ROW;
+    retry__store(&gates->retry__ill,
+                 ((now + RETRY__ILL_ROW) & ~RETRY__ILL_ROW) | retry__min(row + 1, RETRY__ILL_ROW));
+}
+
+/* Whether a node has failed of late: for 100 ms, doubling with each failure in a row to a second,
+   and after that while an attempt is there, which tries it for all others. */
+RETRY__INLINE bool retry__node_ill(const retry_gates *gates, retry_time now)
+{
+    uint32_t ill = retry__load(&gates->retry__ill), row = ill & RETRY__ILL_ROW;
+    return ill != 0 && (retry__load(&gates->in_flight) != 0 ||
+                        retry__passed(ill - row, now) < retry__min(UINT32_C(50) << row, 1000));
+}
+
 /* What several nodes say: of the answers the one that counts. */
 typedef struct retry__nodes_answer {
     uint8_t cause; /* NONE: none was asked */
     retry_ms delay;
     retry_gates *gates; /* whose answer it is */
 } retry__nodes_answer;
-
-/* Whether a node is asked last: a copy failed there, or is there now. */
-static bool retry__asked_last(retry_operation *op, uint32_t node)
-{
-    const retry_copy *copy;
-    uint32_t n;
-    if (op->retry__failed_node == node || retry__phase_of(op) != RETRY__TRYING)
-        return op->retry__failed_node == node;
-    for (n = 0; (copy = retry__copy_in(op, RETRY__COPY_WIRE, &n)) != NULL; n++) {
-        if (copy->retry__node == node)
-            return true;
-    }
-    return false;
-}
 
 /* A turn comes before a probe, the sooner before the later, and the first answer before others. */
 static void retry__nodes_hear(retry__nodes_answer *answer, uint8_t cause,
@@ -5417,79 +5460,133 @@ static bool retry__ask_node(struct retry__attempt *attempt, uint32_t node,
         retry__tell_gate(&attempt->gates->retry__gates[RETRY__RATE], attempt);
         attempt->copy->retry__state &= (uint8_t)~RETRY__COPY_KEPT;
     }
+    if (cause == RETRY_CAUSE_CIRCUIT_OPEN && retry__load(&attempt->gates->retry__ill) == 0)
+        retry__node_falls_ill(attempt->gates, attempt->now); /* a program has isolated it */
     retry__nodes_hear(answer, cause, attempt);
     return false;
 }
 
-/* Whether it is seen at once that no node is asked last, as with most copies. */
-static bool retry__none_asked_last(const retry_operation *op)
+/* A good answer cures a node. All else that ends an attempt makes it ill, a final failure and a
+   copy that lost to one elsewhere, too; but not who had no patience, or was given up. */
+static void retry__node_learn(const struct retry__attempt *attempt)
 {
-    return RETRY__FAST && op->retry__failed_node == UINT16_MAX &&
-           retry__phase_of(op) != RETRY__TRYING;
-}
-
-/* The node with this index among those asked last, or among the others, which have it. */
-static uint32_t retry__nodes_nth(retry_operation *op, bool last, uint32_t index)
-{
-    uint32_t nodes = op->client->nodes, node;
-    if (retry__none_asked_last(op))
-        return index;
-    for (node = 0; node < nodes - 1; node++) {
-        if (retry__asked_last(op, node) != last)
-            continue;
-        if (index == 0)
-            break;
-        index--;
+    retry_gates *gates = attempt->gates;
+    if (attempt->outcome == RETRY__ANSWERED)
+        retry__store(&gates->retry__answered, attempt->now);
+    if (retry__is_good(attempt)) {
+        if (retry__load(&gates->retry__ill) != 0)
+            retry__store(&gates->retry__ill, 0);
+    } else if (attempt->failure ? attempt->outcome != RETRY__GIVEN_UP : retry__silent(attempt)) {
+        retry__node_falls_ill(gates, attempt->now);
     }
-    return node; /* the highest needs no look */
 }
 
-/* Asks those that come last, or the others: the less busy of two at random, the other, the rest. */
-static bool retry__nodes_round(struct retry__attempt *attempt, bool last,
-                               retry__nodes_answer *answer)
+/* A copy of the operation failed at a node. The first retry goes at once to another that answered
+   well last, if there is one. When all have failed, the others come before the last once more. */
+static void retry__node_failed(const struct retry__attempt *attempt)
 {
     retry_operation *op = attempt->op;
-    const retry_client *client = op->client;
-    uint32_t nodes = client->nodes, count = 0, random, i, first, second, node;
-    if (retry__none_asked_last(op))
-        count = last ? 0 : nodes;
-    else
-        for (node = 0; node < nodes; node++)
-            count += retry__asked_last(op, node) == last;
-    if (count < 2)
-        return count != 0 && retry__ask_node(attempt, retry__nodes_nth(op, last, 0), answer);
-    random = retry__draw(client);
-    i = ((random >> 16) * count) >> 16;
-    first = retry__nodes_nth(op, last, i);
-    random = ((random & 0xffff) * (count - 1)) >> 16;
-    second = retry__nodes_nth(op, last, random + (random >= i));
-    if (retry__load(&client->gates[second].in_flight) <
-        retry__load(&client->gates[first].in_flight)) {
-        node = first;
-        first = second;
-        second = node;
+    uint32_t last = retry__node_bit(attempt->copy->retry__node);
+    uint32_t node, nodes = op->client->nodes, failed = op->retry__failed | last;
+    op->retry__elsewhere = false;
+    for (node = 0; op->retries == 0 && node < nodes; node++) {
+        if (!retry__has_node(failed, node) && retry__load(&op->client->gates[node].retry__ill) == 0)
+            op->retry__elsewhere = true;
     }
-    if (retry__ask_node(attempt, first, answer))
-        return true;
-    for (i = 0; i < nodes; i++) {
-        node = second + i < nodes ? second + i : second + i - nodes;
-        if (node != first && retry__asked_last(op, node) == last &&
-            retry__ask_node(attempt, node, answer))
-            return true;
+    if (failed == UINT32_MAX >> (32 - retry__min(nodes, 32)))
+        failed = last;
+    op->retry__failed = failed;
+}
+
+/* The less, the sooner a node is asked: the two bits of `tier`, of which the higher is set if the
+   node is ill; its rank; how much is in flight there. */
+static uint32_t retry__node_key(const retry_gates *gates, uint32_t tier, retry_time now)
+{
+    uint32_t flight = retry__min(retry__load(&gates->in_flight), 0x3ffe);
+    if (retry__node_ill(gates, now))
+        tier |= 2;
+    return tier << 30 | (uint32_t)gates->rank << 14 | flight;
+}
+
+/* Of so many nodes in a row from `first` on the one to ask next, as its distance from there; those
+   in `out` last, and those that failed the operation; at random, if several may be. */
+static uint32_t retry__nodes_next(const struct retry__attempt *attempt, uint32_t first,
+                                  uint32_t some, uint32_t refused, uint32_t out)
+{
+    const retry_client *client = attempt->op->client;
+    uint32_t nodes = client->nodes, failed = attempt->op->retry__failed;
+    uint32_t node = first, least = UINT32_MAX, count = 0, n;
+    uint8_t next[32];
+    for (n = 0; n < some; n++, node++) {
+        uint32_t key;
+        if (node == nodes)
+            node = 0;
+        if (retry__has_node(refused, n))
+            continue;
+        key = (uint32_t)retry__has_node(out, node) << 1 | retry__has_node(failed, node);
+        key = retry__node_key(&client->gates[node], key, attempt->now);
+        if (key < least)
+            count = 0;
+        if (key <= least) {
+            least = key;
+            next[count++] = (uint8_t)n;
+        }
     }
-    return false;
+    if (count == 1)
+        return next[0];
+    return next[retry__pick(0, count - 1, retry__draw(client))];
+}
+
+/* The nodes where a copy of the operation is, while an attempt is under way. */
+static uint32_t retry__nodes_out(retry_operation *op)
+{
+    const retry_copy *copy;
+    uint32_t out = 0, n = 0;
+    if (retry__phase_of(op) != RETRY__TRYING)
+        return 0;
+    for (; (copy = retry__copy_in(op, RETRY__COPY_WIRE, &n)) != NULL; n++)
+        out |= retry__node_bit(copy->retry__node);
+    return out;
+}
+
+/* Asks the nodes, of many 32 in a row from one at random on, until one lets the copy pass. A retry
+   that goes elsewhere for nothing waits there for its turn: it does not come back. */
+static uint8_t retry__nodes_ask(struct retry__attempt *attempt)
+{
+    const retry_operation *op = attempt->op;
+    retry__nodes_answer answer = {RETRY_CAUSE_NONE, 0, NULL};
+    uint32_t nodes = op->client->nodes, some = retry__min(nodes, 32);
+    uint32_t first = 0, refused = 0, out = retry__nodes_out(attempt->op), i;
+    if (nodes > some)
+        first = retry__pick(0, nodes - 1, retry__draw(op->client));
+    for (i = 0; i < some; i++) {
+        uint32_t next = retry__nodes_next(attempt, first, some, refused, out);
+        uint32_t node = first + next < nodes ? first + next : first + next - nodes;
+        refused |= retry__node_bit(next);
+        if (answer.cause == RETRY_CAUSE_PACED && op->retry__elsewhere &&
+            retry__has_node(op->retry__failed, node))
+            break;
+        if (retry__ask_node(attempt, node, &answer))
+            return RETRY_CAUSE_NONE;
+    }
+    attempt->wait = answer.delay;
+    attempt->gates = answer.gates;
+    return answer.cause;
 }
 
 static uint8_t retry__nodes_drive(struct retry__attempt *attempt, uint8_t what)
 {
-    retry__nodes_answer answer = {RETRY_CAUSE_NONE, 0, NULL};
-    if (what != RETRY__ASK || attempt->op->client->nodes < 2)
-        return retry__gates_drive(attempt, what);
-    if (retry__nodes_round(attempt, false, &answer) || retry__nodes_round(attempt, true, &answer))
-        return RETRY_CAUSE_NONE;
-    attempt->wait = answer.delay;
-    attempt->gates = answer.gates;
-    return answer.cause;
+    bool several = attempt->op->client->nodes > 1;
+    uint8_t cause;
+    if (several && what == RETRY__ASK)
+        return retry__nodes_ask(attempt);
+    cause = retry__gates_drive(attempt, what);
+    if (several && what == RETRY__END) {
+        retry__node_learn(attempt);
+        if (attempt->failure)
+            retry__node_failed(attempt);
+    }
+    return cause;
 }
 
 RETRY_API void retry_client_nodes(retry_client *client, retry_gates *gates, uint16_t count)

@@ -17,7 +17,7 @@ a service, rate                                  |  778 | operation service rate
 a service, rate under a limit                    |  838 | operation service paced | operation service
 a service, latency                               |  804 | operation service latency | operation service
 a service, all of these                          | 1220 | operation service breaker throttle rate latency | operation service
-a budget, four nodes with a limit each           |  896 | operation nodes | operation budget
+a budget, four nodes with a limit each           | 1034 | operation nodes | operation budget
 a service, event loop                            |  826 | operation service loop | operation service
 a service, event loop, hedge sends no copy       | 1114 | operation service hedge | operation service loop
 a service, event loop, hedge sends a copy        | 2186 | operation service copy | operation service hedge

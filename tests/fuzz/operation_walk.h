@@ -19,7 +19,9 @@
    - Nothing is sent that a breaker refuses, over a limit, or sooner than a rate allows. What a gate
      gave to a copy that was not sent goes back: a probe's place, a rate's token. A breaker hears of
      failures.
-   - Who failed at a node, or has a copy there, goes to another that is well and has no gates.
+   - Who failed at a node, or has a copy there, goes to another that is well and has no gates. The
+     first retry goes elsewhere at once, and for nothing, if a node is surely well, and not if none
+     can be.
 
    Include retry.h, and define REQUIRE, before. With WALK_THREADS each thread walks with operations
    of its own. What they share is `walk`; threads cannot see what it holds at one instant, so that
@@ -78,6 +80,7 @@ struct walk_operation {
     retry_ms delay;       /* of it */
     uint32_t failed;      /* a bit for each server that failed it */
     uint32_t failed_last; /* the last of them */
+    uint32_t ending;      /* 1 + the server whose copy retry_ended tells of as failed; 0: none */
     decided end;
     retry_step last;
     uint64_t due; /* ms; when the last WAIT is over */
@@ -122,6 +125,8 @@ struct walker {
     struct walk_bucket buckets[WALK_NODES];
     struct walk_hold holds[WALK_SERVERS];
     bool ill[WALK_SERVERS];      /* the last copy there did not work */
+    bool well[WALK_SERVERS];     /* of several nodes: surely its last attempt worked, or was none */
+    bool sick[WALK_SERVERS];     /* it surely failed */
     uint64_t opened[WALK_NODES]; /* ms; when its breaker was seen last that was not closed */
     uint64_t level;              /* millionths; the most that a budget with a base can hold */
     retry_time seen;             /* ms; until when time has been counted for that */
@@ -180,6 +185,18 @@ static void walk_touch(struct walk_operation *w)
 }
 
 /* ---- the budget ---------------------------------------------------------------------------- */
+
+/* How many nodes its client has, if there are several. */
+static uint32_t walk_nodes(const retry_operation *op)
+{
+    return op->client->nodes > 1 ? op->client->nodes : 0;
+}
+
+/* Strategies wait here for 1 ms at least: only who goes elsewhere does not. */
+static bool walk_elsewhere(const retry_operation *op, const retry_failure *failure)
+{
+    return walk_nodes(op) != 0 && op->delay == 0 && !failure->pushback;
+}
 
 static bool walk_pays(const struct walk_operation *w)
 {
@@ -410,6 +427,22 @@ static void walk_call_back(struct walk_operation *w)
     walker.nested = false;
 }
 
+/* The first retry, as the only copy has failed: does it go elsewhere if it should? */
+static void walk_check_elsewhere(const struct walk_operation *w, const retry_failure *failure)
+{
+    bool elsewhere = walk_elsewhere(&w->op, failure), sure = false, possible = false;
+    uint32_t n;
+    REQUIRE(!elsewhere || w->op.retries == 1);
+    if (!WALK_ALONE || w->further != 0 || w->ending == 0 || w->op.retries != 1 || failure->pushback)
+        return;
+    for (n = 0; n < walk_nodes(&w->op); n++) {
+        sure = sure || (n != w->ending - 1 && walker.well[n]);
+        possible = possible || (n != w->ending - 1 && !walker.sick[n]);
+    }
+    REQUIRE(!sure || elsewhere);
+    REQUIRE(possible || !elsewhere);
+}
+
 static void walk_observe(void *context, const retry_operation *op, const retry_failure *failure)
 {
     struct walk_operation *w = walk_find(op);
@@ -426,8 +459,9 @@ static void walk_observe(void *context, const retry_operation *op, const retry_f
         w->delayed = true;
         w->granted = now;
         w->delay = op->delay;
+        walk_check_elsewhere(w, failure);
         if (op->cause == RETRY_CAUSE_STRATEGY && walk_pays(w) && w->charge == 0) {
-            w->charge = walk_cost(failure);
+            w->charge = walk_elsewhere(op, failure) ? 0 : walk_cost(failure);
             walk_spend(w->charge);
         }
     } else {
@@ -453,7 +487,8 @@ static retry_action walk_after(const retry_strategy *self, const retry_operation
     walk_settle(walk_find(op), failure);
     if (what == 0)
         return retry_action_none((uint8_t)below(RETRY_CAUSE_COUNT));
-    return what < 3 ? retry_action_pending() : retry_action_after(walk_ms());
+    return what < 3 ? retry_action_pending()
+                    : retry_action_after(walk_ms() | (walk_nodes(op) != 0));
 }
 
 static const retry_strategy walk_own = {walk_after};
@@ -568,6 +603,7 @@ static void walk_begin(void)
     for (n = 0; n < WALK_NODES; n++) {
         struct walk_bucket *bucket = &walker.buckets[n];
         const retry_rate *rate = &walk.rates[n];
+        walker.well[n] = walk.breakers[n].in_a_row == 0;
         if ((rate->max == 1000 || rate->max == 20000) && rate->max == rate->min)
             bucket->spacing = (int64_t)(1000000 / rate->max);
         bucket->full = bucket->spacing > 125 ? bucket->spacing : 125;
@@ -689,6 +725,22 @@ static void walk_node_failed(struct walk_operation *w, uint32_t server)
 }
 
 /* A copy at a server has ended, as all that hear of it know. */
+/* What several nodes know now of one. Others that lost, or timed out, may be ill or not; and so one
+   that is isolated, once it is asked. */
+static void walk_know(struct walk_operation *w, uint32_t server, const retry_failure *failure)
+{
+    uint32_t n;
+    for (n = 0; n <= WALK_FURTHER; n++) {
+        if (w->copy[n].wire)
+            walker.well[w->copy[n].server] = walker.sick[w->copy[n].server] = false;
+    }
+    walker.well[server] = !failure && walk.breakers[server % WALK_NODES].in_a_row == 0;
+    walker.sick[server] = failure && !failure->timeout &&
+                          (failure->reason == RETRY_REASON_SERVER_ERROR ||
+                           failure->reason == RETRY_REASON_NODE_NOT_AVAILABLE ||
+                           failure->reason == RETRY_REASON_SOCKET_CLOSED_WHILE_IN_FLIGHT);
+}
+
 static void walk_heard(struct walk_operation *w, const struct walk_copy *copy,
                        const retry_failure *failure)
 {
@@ -696,6 +748,8 @@ static void walk_heard(struct walk_operation *w, const struct walk_copy *copy,
     retry_breaker *breaker = &walk.breakers[server % WALK_NODES];
     walk_report(server, failure);
     walker.ill[server] = failure != NULL;
+    if (walk_nodes(&w->op) != 0)
+        walk_know(w, server, failure);
     if (failure)
         walk_node_failed(w, server);
     if (!failure || failure->reason != RETRY_REASON_SERVER_ERROR || failure->timeout ||
@@ -723,7 +777,9 @@ static void walk_end_copy(struct walk_operation *w, uint32_t number)
         if (!done)
             walk_copy_failed(w, &failure);
     }
+    w->ending = wire && !done ? 1 + copy->server : 0;
     retry_ended(&w->op, number, done ? NULL : &failure, instant());
+    w->ending = 0;
     if (!wire)
         REQUIRE(memcmp(&before, &w->op, sizeof before) == 0);
     if (tried && !done && failure.reason != RETRY_REASON_NONE && !retry_permitted(&plain, &failure))
@@ -779,6 +835,7 @@ static void walk_cancelled(struct walk_operation *w, const retry_step *step)
     }
     copy->wire = false;
     walker.ill[copy->server] = true;
+    walker.well[copy->server] = walker.sick[copy->server] = false;
     walker.holds[copy->server].row = 0; /* it may have timed out */
 }
 
@@ -870,7 +927,7 @@ static void walk_poll(struct walk_operation *w)
 
 static void walk_answer(struct walk_operation *w)
 {
-    retry_action action = retry_action_after(walk_ms());
+    retry_action action = retry_action_after(walk_ms() | (w->op.client && walk_nodes(&w->op) != 0));
     action.kind = (uint8_t)below(4);
     walk_touch(w);
     retry_answer(&w->op, action, instant());

@@ -93,12 +93,14 @@ static void end(struct worker *worker, retry_operation *op, unsigned copy)
     counts->worked += luck < 4;
 }
 
-/* Each retry costs a token; the last one's comes back if its end was not reported. */
+/* Each retry costs a token, but the first if it goes elsewhere at once. The last one's comes back
+   if its end was not reported. */
 static void operate(struct worker *worker)
 {
     struct counts *counts = &worker->counts;
     uint32_t patience = 2 + choose(worker, 20), node;
     uint64_t reports = counts->reports;
+    bool free_one = false;
     retry_operation op;
     retry_step step;
     memset(&op, 0, sizeof op);
@@ -113,14 +115,15 @@ static void operate(struct worker *worker)
             counts->wrong += node > AT_ONCE || node == 0 || step.node >= NODES;
             counts->wrong += step.timeout < 50000 || step.timeout > 100000000;
             end(worker, &op, step.copy);
+            free_one = free_one || (op.verdict == RETRY_VERDICT_RETRY && op.delay == 0);
         } else if (step.what == RETRY_DO_WAIT && --patience == 0) {
             retry_stop(&op, tick());
         } else if (step.what == RETRY_DO_WAIT) { /* all wait at once */
             __atomic_fetch_add(&clock_ms, step.delay / THREADS, __ATOMIC_RELAXED);
         }
     }
-    counts->charged += op.retries;
-    counts->refunded += op.retries != 0 && counts->reports - reports <= op.retries;
+    counts->charged += op.retries - free_one;
+    counts->refunded += op.retries > free_one && counts->reports - reports <= op.retries;
     counts->decisions += op.retries + 1;
 }
 

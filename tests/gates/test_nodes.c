@@ -97,21 +97,6 @@ static uint32_t where(void)
     return node;
 }
 
-/* In which order a new operation asks so many nodes, as far as the draw tells. */
-static void order_of(uint32_t count, uint32_t *order)
-{
-    uint32_t i;
-    for (i = 0; i < count; i++) {
-        drawn = 0;
-        order[i] = where();
-        CHECK_EQUAL(1, drawn); /* for all of them */
-        if (order[i] < NODES)
-            isolate(order[i]);
-    }
-    CHECK_EQUAL(NODES, where());
-    heal(count);
-}
-
 /* ---- the clients --------------------------------------------------------------------------- */
 
 static void test_no_client(void)
@@ -188,7 +173,167 @@ static void test_whose_gates(void)
     CHECK_EQUAL(0, nodes[0].in_flight);
 }
 
-/* ---- two of the others --------------------------------------------------------------------- */
+/* ---- who is ill ---------------------------------------------------------------------------- */
+
+/* `op` sends a copy to the node: the others come after it. */
+static void send_to(uint32_t node, retry_time now)
+{
+    uint32_t i;
+    for (i = 0; i < NODES; i++)
+        nodes[i].rank = i != node;
+    CHECK_EQUAL(node, CHECK_SEND(retry_next(&op, now)).node);
+    for (i = 0; i < NODES; i++)
+        nodes[i].rank = 0;
+}
+
+/* An attempt of the client's at the node, which must not be ill; NULL: it is answered. */
+static void attempt_of(uint32_t node, const retry_failure *failure, retry_ms age, retry_time now)
+{
+    retry_operation kept = op;
+    op = start_of(&client, 100000, now);
+    op.strategy = retry_fail_fast();
+    send_to(node, now);
+    retry_ended(&op, 0, failure, check_after(now, age));
+    op = kept;
+}
+
+static void fall_ill(uint32_t node, retry_time now)
+{
+    const retry_failure failure = retry_classify_http(500, 0);
+    attempt_of(node, &failure, 0, now);
+}
+
+/* Whether a node is ill: a new operation goes to another although the node is preferred. */
+static bool is_ill(uint32_t node, retry_time now)
+{
+    retry_operation one = start_of(&client, 100000, now);
+    uint32_t i, went;
+    for (i = 0; i < NODES; i++)
+        nodes[i].rank = i != node;
+    went = CHECK_SEND(retry_next(&one, now)).node;
+    retry_stop(&one, now); /* which tells nothing of a node */
+    for (i = 0; i < NODES; i++)
+        nodes[i].rank = 0;
+    return went != node;
+}
+
+/* For 100 ms, doubling with each failure in a row to a second; its clock has steps of 16 ms. */
+static void test_ill_for(void)
+{
+    static const retry_ms rows[] = {100, 200, 400, 800, 1000, 1000};
+    uint32_t i, in_a_row, offset;
+    for (offset = 0; offset < 17; offset++) {
+        set_up(2);
+        for (i = 0; i < 20; i++) {
+            retry_time failed = AT(offset + 2000 * i);
+            retry_ms ill = rows[i < CHECK_COUNT(rows) ? i : CHECK_COUNT(rows) - 1];
+            check_row("offset %lu, failure %lu", (unsigned long)offset, (unsigned long)i);
+            fall_ill(0, failed);
+            CHECK(is_ill(0, failed));
+            CHECK(is_ill(0, check_after(failed, ill - 1)));
+            CHECK(!is_ill(0, check_after(failed, ill + 15)));
+            CHECK(!is_ill(1, failed));
+        }
+        attempt_of(0, NULL, 0, AT(50000)); /* it answers: the next failure is the first in a row */
+        for (in_a_row = 0; in_a_row < 2; in_a_row++) {
+            fall_ill(0, AT(51000 + 2000 * in_a_row));
+            CHECK(!is_ill(0, AT(51000 + 2000 * in_a_row + rows[in_a_row] + 15)));
+        }
+    }
+}
+
+/* One attempt at a time tries an ill node; what becomes of it decides for all. */
+static void test_one_tries(void)
+{
+    const retry_failure failure = retry_classify_http(500, 0);
+    uint32_t good;
+    for (good = 0; good < 2; good++) {
+        check_row("answered %lu", (unsigned long)good);
+        set_up(2);
+        fall_ill(0, START);
+        send_to(0, AT(116));
+        CHECK(is_ill(0, AT(116)));
+        CHECK(is_ill(0, AT(90000)));
+        retry_ended(&op, 0, good ? NULL : &failure, AT(90000));
+        CHECK_EQUAL(!good, is_ill(0, AT(90000)));
+        CHECK_EQUAL(!good, is_ill(0, AT(90199)));
+        CHECK(!is_ill(0, AT(90216)));
+    }
+}
+
+/* Whatever ends an attempt, but a good answer. */
+static void test_what_makes_ill(void)
+{
+    const struct {
+        const char *name;
+        retry_failure failure;
+        bool ill;
+    } rows[] = {
+        {"404", retry_classify_http(404, 0), false},
+        {"429", retry_classify_http(429, 0), true},
+        {"500", retry_classify_http(500, 0), true},
+        {"503 and when", retry_classify_http(503, 3600000), true},
+        {"504", retry_classify_http(504, 0), true},
+        {"refused", retry_classify_stage(RETRY_STAGE_DISPATCH, RETRY_REASON_SOCKET_NOT_AVAILABLE),
+         true},
+        {"reset", check_failure_of(RETRY_REASON_SOCKET_CLOSED_WHILE_IN_FLIGHT), true},
+        {"a bad certificate", check_failure_of(RETRY_REASON_NONE), true},
+        {"the wrong node", check_failure_of(RETRY_REASON_NODE_NOT_AVAILABLE), true},
+        {"locked", check_failure_of(RETRY_REASON_KV_LOCKED), false},
+        {"contention", check_failure_of(RETRY_REASON_USER(0, RETRY_REASON_FREE)), false},
+    };
+    size_t i;
+    for (i = 0; i < CHECK_COUNT(rows); i++) {
+        check_row("%s", rows[i].name);
+        set_up(2);
+        attempt_of(0, &rows[i].failure, 0, START);
+        CHECK_EQUAL(rows[i].ill, is_ill(0, START));
+        CHECK(!is_ill(1, START));
+    }
+    check_row("answered");
+    set_up(2);
+    attempt_of(0, NULL, 5000, START);
+    CHECK(!is_ill(0, AT(5000)));
+    check_row("timed out");
+    send_to(0, AT(5000));
+    CHECK_CANCEL(retry_next(&op, AT(90000)));
+    CHECK(is_ill(0, AT(90000)));
+}
+
+/* Who was given up, or had less time than answers take, tells nothing of the node. */
+static void test_what_makes_nobody_ill(void)
+{
+    retry_operation hasty;
+    set_up(2);
+    send_to(0, START);
+    retry_stop(&op, AT(5000));
+    CHECK(!is_ill(0, AT(5000)));
+    client.cut_after = 10000;
+    attempt_of(0, NULL, 4000, START);
+    hasty = start_of(&client, 100, AT(4000));
+    nodes[1].rank = 1;
+    CHECK_EQUAL(0, CHECK_SEND(retry_next(&hasty, AT(4000))).node);
+    CHECK_CANCEL(retry_next(&hasty, AT(4100)));
+    CHECK(!is_ill(0, AT(4100)));
+}
+
+/* A node that a program has isolated is ill for others, too, but does not fall ill again. */
+static void test_isolated(void)
+{
+    set_up(2);
+    nodes[1].rank = 1;
+    isolate(0);
+    CHECK_EQUAL(1, where());
+    heal(1);
+    CHECK(is_ill(0, START));
+    isolate(0);
+    CHECK(is_ill(0, AT(99)));
+    CHECK(is_ill(0, AT(116))); /* it refuses */
+    heal(1);
+    CHECK(!is_ill(0, AT(116)));
+}
+
+/* ---- which node is asked first ------------------------------------------------------------- */
 
 static double chi_square(const uint32_t *counts, const double *expected, uint32_t n)
 {
@@ -203,25 +348,26 @@ static double chi_square(const uint32_t *counts, const double *expected, uint32_
 
 #define DRAWS (CHECK_ONE_IN == 1 ? 24000u : 2400u)
 
-/* Each ordered pair comes as often as any other. */
-static void test_pairs(void)
+/* Of equals each comes as often as any other, and so does each after it; also beside one that is
+   ill, whose neighbours have no more than the others. */
+static void test_equals(void)
 {
     uint32_t count, i;
-    for (count = 2; count <= NODES; count++) {
+    for (count = 2; count < NODES; count++) {
         uint32_t counts[NODES * NODES], n = count * (count - 1);
         double expected[NODES * NODES];
         check_row("%lu nodes", (unsigned long)count);
-        set_up(count);
         memset(counts, 0, sizeof counts);
         for (i = 0; i < n; i++)
             expected[i] = (double)DRAWS / (double)n;
         for (i = 0; i < DRAWS; i++) {
             uint32_t first, second;
-            draw_next = check_random();
+            set_up(count + 1);
+            client.random = NULL;
+            fall_ill(count, START);
             first = where();
             isolate(first);
             second = where();
-            heal(count);
             if (first < count && second < count && first != second)
                 counts[first * (count - 1) + second - (second > first)]++;
         }
@@ -230,189 +376,388 @@ static void test_pairs(void)
     }
 }
 
-/* The less busy of two: the busiest of all never, the least busy as often as it is drawn. */
-static void test_less_busy(void)
+/* What comes first decides, whatever comes after it is like. A third node lets nothing pass. */
+static void test_order_of_nodes(void)
 {
-    static const double expected[] = {DRAWS * 0.4, DRAWS * 0.3, DRAWS * 0.2, DRAWS * 0.1};
-    static const uint32_t rank_of[NODES] = {3, 0, 4, 1, 2}; /* copies that they have */
-    uint32_t counts[NODES], i, n;
-    retry_operation others[10];
-    set_up(NODES);
-    memset(counts, 0, sizeof counts);
-    for (i = 0, n = 0; i < NODES; i++) {
-        uint32_t copies;
-        for (copies = 0; copies < rank_of[i]; copies++, n++) {
-            others[n] = start_of(&alone[i], UINT32_MAX, START);
-            CHECK_SEND(retry_next(&others[n], START));
-        }
-        CHECK_EQUAL(rank_of[i], nodes[i].in_flight);
-    }
-    for (i = 0; i < DRAWS; i++) {
-        uint32_t node;
-        draw_next = check_random();
-        node = where();
-        if (node < NODES)
-            counts[rank_of[node]]++;
-    }
-    CHECK_EQUAL(0, counts[4]);
-    CHECK(chi_square(counts, expected, 4) < 21.1);
-    for (n = 0; n < 10; n++)
-        retry_stop(&others[n], START);
-}
-
-/* After the two those that follow the second by number, in a circle. */
-static void test_circle(void)
-{
-    uint32_t count, round;
-    for (count = 2; count <= NODES; count++) {
-        for (round = 0; round < 100; round++) {
-            uint32_t order[NODES], busy[NODES], first, second, i, at;
-            set_up(count);
-            draw_next = check_random();
-            check_row("%lu nodes, draw %08lx", (unsigned long)count, (unsigned long)draw_next);
-            order_of(count, order);
-            first = order[0];
-            second = order[1];
-            at = second;
-            for (i = 2; i < count; i++) {
-                do {
-                    at = (at + 1) % count;
-                } while (at == first);
-                CHECK_EQUAL(at, order[i]);
+    enum { BUSY = 1, RANK = 2, FAILED = 4, ILL = 8, ALL = 15 };
+    const retry_failure failure = check_failure_of(RETRY_REASON_KV_LOCKED);
+    uint32_t a, b, n;
+    for (a = 0; a <= ALL; a++) {
+        for (b = 0; b <= ALL; b++) {
+            const uint32_t is[] = {a, b};
+            if (a == b)
+                continue;
+            check_row("node 0 is %lx, node 1 %lx", (unsigned long)a, (unsigned long)b);
+            set_up(3);
+            isolate(2);
+            for (n = 0; n < 2; n++) {
+                if (is[n] & FAILED) {
+                    send_to(n, START);
+                    retry_ended(&op, 0, &failure, START);
+                }
             }
-            /* the first is busier: it is the second of the two, and the circle begins there */
-            occupy(first);
-            order_of(count, busy);
-            CHECK_EQUAL(second, busy[0]);
-            CHECK_EQUAL(first, busy[1]);
-            at = first;
-            for (i = 2; i < count; i++) {
-                do {
-                    at = (at + 1) % count;
-                } while (at == second);
-                CHECK_EQUAL(at, busy[i]);
+            for (n = 0; n < 2; n++) {
+                if (is[n] & ILL)
+                    fall_ill(n, AT(10));
             }
-            /* as busy as the other: who was drawn first is the first */
-            occupy(second);
-            order_of(count, busy);
-            CHECK(memcmp(order, busy, (size_t)count * sizeof order[0]) == 0);
+            for (n = 0; n < 2; n++) {
+                if (is[n] & BUSY)
+                    occupy(n);
+                nodes[n].rank = is[n] & RANK ? 65535 : 65534;
+            }
+            CHECK_EQUAL(a < b ? 0 : 1, CHECK_SEND(retry_next(&op, AT(50))).node);
         }
     }
 }
 
-/* ---- those that are set apart -------------------------------------------------------------- */
-
-/* Sends a copy of `op` to the node, as all others are isolated. */
-static void send_to(uint32_t node, uint32_t count, retry_time now)
+/* A rank comes before how busy a node is, however busy. */
+static void test_busy(void)
 {
+    static const uint32_t rows[][2] = {{0, 1}, {1, 2}, {16381, 16382}, {16382, 0}, {70000, 0}};
     uint32_t i;
-    for (i = 0; i < count; i++) {
-        if (i != node)
-            isolate(i);
+    for (i = 0; i < CHECK_COUNT(rows); i++) {
+        check_row("%lu beside %lu", (unsigned long)rows[i][0], (unsigned long)rows[i][1]);
+        set_up(2);
+        nodes[0].in_flight = rows[i][0];
+        nodes[1].in_flight = rows[i][1];
+        CHECK_EQUAL(rows[i][0] < rows[i][1] ? 0 : 1, where());
+        nodes[1].rank = 1;
+        CHECK_EQUAL(0, where());
+        nodes[0].rank = 65535;
+        CHECK_EQUAL(1, where());
     }
-    CHECK_EQUAL(node, CHECK_SEND(retry_next(&op, now)).node);
-    heal(count);
 }
 
-/* The way to a next try: a failure whose retry comes 1 ms later. */
+/* Where one does not let it pass the next is asked; the primary's overflow goes to the spare. */
+static void test_spare(void)
+{
+    retry_operation first;
+    set_up(2);
+    nodes[1].rank = 1;
+    limits[0].max = 1;
+    retry_gates_aimd(&nodes[0], &limits[0]);
+    first = start_of(&client, 100000, START);
+    CHECK_EQUAL(0, CHECK_SEND(retry_next(&first, START)).node);
+    CHECK_EQUAL(1, CHECK_SEND(retry_next(&op, START)).node);
+    retry_ended(&first, 0, NULL, START);
+    CHECK_EQUAL(0, where());
+    fall_ill(0, START);
+    CHECK_EQUAL(1, where());
+    attempt_of(0, NULL, 0, AT(116));
+    CHECK_EQUAL(0, where()); /* its first good answer brings all back */
+}
+
+enum { MANY = 40 };
+
+/* Of more than 32 nodes 32 in a row are asked, from one at random on. */
+static void test_many_nodes(void)
+{
+    static retry_gates many[MANY];
+    static retry_breaker isolated[MANY];
+    uint32_t i, n, found = 0, counts[MANY];
+    double expected[MANY];
+    set_up(0);
+    memset(many, 0, sizeof many);
+    memset(counts, 0, sizeof counts);
+    client.random = NULL;
+    retry_client_nodes(&client, many, MANY);
+    for (i = 0; i < DRAWS; i++) {
+        uint32_t node = 0;
+        op = start_of(&client, 100000, START);
+        node = CHECK_SEND(retry_next(&op, START)).node;
+        counts[node % MANY]++;
+        retry_ended(&op, 0, NULL, START);
+    }
+    for (n = 0; n < MANY; n++)
+        expected[n] = (double)DRAWS / MANY;
+    CHECK(chi_square(counts, expected, MANY) < 12 + 2.5 * MANY);
+    for (n = 0; n < MANY; n++) {
+        retry_gates_breaker(&many[n], &isolated[n]);
+        retry_breaker_set(&isolated[n], n == 35 ? RETRY_BREAKER_CLOSED : RETRY_BREAKER_ISOLATED,
+                          START);
+    }
+    for (i = 0; i < 1000; i++) {
+        retry_step step;
+        op = start_of(&client, 100000, START);
+        step = retry_next(&op, START);
+        CHECK(step.what == RETRY_DO_END || step.node == 35);
+        found += step.what == RETRY_DO_SEND;
+        retry_ended(&op, 0, NULL, START);
+    }
+    CHECK_RANGE(1000 * 32 / MANY - 60, 1000 * 32 / MANY + 60, found);
+    client.random = draw;
+    retry_breaker_set(&isolated[35], RETRY_BREAKER_ISOLATED, START);
+    for (n = 0; n < MANY; n++) {
+        check_row("node %lu, of 32 from 0 on", (unsigned long)n);
+        retry_breaker_reset(&isolated[n], START);
+        op = start_of(&client, 100000, START);
+        CHECK_EQUAL(n < 32 ? RETRY_DO_SEND : RETRY_DO_END, retry_next(&op, START).what);
+        retry_breaker_set(&isolated[n], RETRY_BREAKER_ISOLATED, START);
+    }
+}
+
+/* ---- elsewhere at once --------------------------------------------------------------------- */
+
+/* A failure whose retry waits by itself. */
 static void fail(retry_time now)
 {
-    const retry_failure failure = check_failure_of(RETRY_REASON_KV_NOT_MY_VBUCKET);
+    const retry_failure failure = check_failure_of(RETRY_REASON_KV_LOCKED);
     retry_ended(&op, 0, &failure, now);
 }
 
-static void test_failed_last(void)
+static retry_action after_500(const retry_strategy *self, const retry_operation *of,
+                              const retry_failure *failure, retry_time now)
 {
-    uint32_t failed, i;
-    for (failed = 0; failed < 3; failed++) {
-        uint32_t seen = 0, others = 0;
-        check_row("node %lu", (unsigned long)failed);
+    (void)self;
+    (void)of;
+    (void)failure;
+    (void)now;
+    return retry_action_after(500);
+}
+
+/* The first retry goes to a node that is well, at once and for nothing. The second waits, and pays
+   as for one server. */
+static void test_elsewhere(void)
+{
+    static const retry_strategy own = {after_500};
+    const struct {
+        const char *name;
+        retry_failure failure;
+        uint32_t cost; /* of the second */
+        const retry_strategy *strategy;
+    } rows[] = {
+        {"500", retry_classify_http(500, 0), 250, NULL},
+        {"429", retry_classify_http(429, 0), 1000, NULL},
+        {"429 and when", retry_classify_http(429, 2000), 250, NULL},
+        {"503 and when", retry_classify_http(503, 3600000), 250, NULL},
+        {"504", retry_classify_http(504, 0), 1000, NULL},
+        {"reset", check_failure_of(RETRY_REASON_SOCKET_CLOSED_WHILE_IN_FLIGHT), 250, NULL},
+        {"refused", retry_classify_stage(RETRY_STAGE_DISPATCH, RETRY_REASON_SOCKET_NOT_AVAILABLE),
+         0, NULL},
+        {"the wrong node", check_failure_of(RETRY_REASON_NODE_NOT_AVAILABLE), 0, NULL},
+        {"locked", check_failure_of(RETRY_REASON_KV_LOCKED), 250, NULL},
+        {"always", check_failure_of(RETRY_REASON_KV_NOT_MY_VBUCKET), 0, NULL},
+        {"contention", check_failure_of(RETRY_REASON_USER(0, RETRY_REASON_FREE)), 0, NULL},
+        {"a strategy of one's own", check_failure_of(RETRY_REASON_KV_LOCKED), 250, &own},
+    };
+    size_t i;
+    for (i = 0; i < CHECK_COUNT(rows); i++) {
+        const retry_budget_options options = RETRY_BUDGET_BEST_EFFORT(20);
+        retry_budget budget;
+        uint32_t failed, balance;
+        check_row("%s", rows[i].name);
         set_up(3);
-        client.always_interval = 1;
-        for (i = 0; i < 3; i++) { /* all others are busier */
-            if (i != failed)
-                occupy(i);
-        }
-        for (i = 0; i < 100; i++) {
-            retry_step step;
-            op = start_of(&client, 100000, AT(i * 10));
-            send_to(failed, 3, AT(i * 10));
-            fail(AT(i * 10));
-            draw_next = check_random();
-            drawn = 0;
-            step = CHECK_SEND(retry_next(&op, AT(i * 10 + 1)));
-            CHECK(step.node != failed);
-            CHECK_EQUAL(1, drawn);
-            seen |= 1u << step.node;
-            retry_ended(&op, 0, NULL, AT(i * 10 + 1));
-            others += where() == failed; /* as it is the least busy */
-        }
-        CHECK_EQUAL(7u & ~(1u << failed), seen);
-        CHECK_RANGE(50, 80, others);
+        retry_budget_init(&budget, &options, START);
+        client.budget = &budget;
+        op = start_of(&client, 7000000, START);
+        op.strategy = rows[i].strategy;
+        balance = retry_budget_balance(&budget);
+        failed = 1u << CHECK_SEND(retry_next(&op, START)).node;
+        retry_ended(&op, 0, &rows[i].failure, START);
+        CHECK_EQUAL(RETRY_VERDICT_RETRY, op.verdict);
+        CHECK_EQUAL(0, op.delay);
+        CHECK_EQUAL(balance, retry_budget_balance(&budget));
+        failed |= 1u << CHECK_SEND(retry_next(&op, START)).node;
+        retry_ended(&op, 0, &rows[i].failure, START);
+        CHECK(op.delay != 0);
+        CHECK_EQUAL(balance - rows[i].cost, retry_budget_balance(&budget));
+        failed |= 1u << CHECK_SEND(retry_next(&op, check_after(START, op.delay))).node;
+        CHECK_EQUAL(7, failed); /* each time to another */
+        retry_stop(&op, check_after(START, op.delay));
     }
 }
 
-/* It is asked when all others refuse; only of the last failure, and only of this operation. */
-static void test_failed_is_asked_last(void)
+/* A time-out, too; and a Retry-After of the node that failed may be longer than the time that is
+   left. */
+static void test_elsewhere_in_time(void)
 {
-    set_up(3);
-    client.always_interval = 1;
-    send_to(1, 3, START);
-    fail(START);
-    isolate(0);
-    isolate(2);
-    drawn = 0;
-    CHECK_EQUAL(1, CHECK_SEND(retry_next(&op, AT(1))).node);
-    CHECK_EQUAL(1, drawn); /* for the two others, none for the one */
-    heal(3);
-    fail(AT(1));
-    send_to(2, 3, AT(2)); /* 0 and 1 are isolated */
-    fail(AT(2));
-    isolate(0);
-    CHECK_EQUAL(1, CHECK_SEND(retry_next(&op, AT(3))).node); /* 2 is set apart, 1 no more */
-    fail(AT(3));
-    heal(3);
-    isolate(0);
-    isolate(2);
-    retry_start(&op, NULL, AT(4));
-    draw_next = 0;
-    drawn = 0;
-    CHECK_EQUAL(1, CHECK_SEND(retry_next(&op, AT(4))).node);
-    CHECK_EQUAL(1, drawn); /* of three: a new operation sets none apart */
+    const retry_failure later = retry_classify_http(503, 200000);
+    set_up(2);
+    send_to(1, START);
+    CHECK_CANCEL(retry_next(&op, AT(100)));
+    CHECK_EQUAL(0, nodes[1].in_flight);
+    CHECK_EQUAL(0, CHECK_SEND(retry_next(&op, AT(100))).node);
+    retry_ended(&op, 0, &later, AT(100));
+    CHECK_END(EXPIRE, DEADLINE, retry_next(&op, AT(100)));
+    set_up(2);
+    CHECK_SEND(retry_next(&op, START));
+    retry_ended(&op, 0, &later, START);
+    CHECK_SEND(retry_next(&op, START));
 }
 
-/* With two nodes one is left each time: nothing is drawn. */
-static void test_two_nodes(void)
+static void attempt_final(retry_time now)
 {
-    retry_step step;
+    const retry_failure final = check_failure_of(RETRY_REASON_UNKNOWN);
+    retry_ended(&op, 0, &final, now);
+}
+
+/* No other node is well: it has failed this operation, or another one since it answered last; or
+   there is none. Or the server ordered a delay. */
+static void test_not_elsewhere(void)
+{
+    const retry_failure failure = retry_classify_http(500, 0);
+    retry_failure ordered = failure;
+    uint32_t answered;
+    ordered.pushback = true;
+    ordered.retry_after = 300;
+    for (answered = 0; answered < 2; answered++) {
+        check_row("answered %lu", (unsigned long)answered);
+        set_up(2);
+        fall_ill(1, START);
+        if (answered)
+            attempt_of(1, NULL, 0, AT(200));
+        op = start_of(&client, 100000, AT(50000)); /* it is ill no more */
+        send_to(0, AT(50000));
+        retry_ended(&op, 0, &failure, AT(50000));
+        CHECK_EQUAL(answered, op.delay == 0);
+    }
+    check_row("none but the one that failed, and is well");
+    set_up(2);
+    fall_ill(1, START);
+    CHECK_EQUAL(0, CHECK_SEND(retry_next(&op, START)).node);
+    fail(START);
+    CHECK(op.delay != 0);
+    check_row("an operation that is used again, with one node");
+    set_up(2);
+    CHECK_SEND(retry_next(&op, START));
+    fail(START);
+    CHECK_EQUAL(0, op.delay);
+    op.client = &alone[0];
+    op.strategy = retry_best_effort();
+    retry_start(&op, NULL, START);
+    CHECK_SEND(retry_next(&op, START));
+    fail(START);
+    CHECK(op.delay != 0);
+    check_row("one node");
+    set_up(1);
+    CHECK_SEND(retry_next(&op, START));
+    retry_ended(&op, 0, &failure, START);
+    CHECK(op.delay != 0);
+    check_row("ordered");
+    set_up(2);
+    CHECK_SEND(retry_next(&op, START));
+    retry_ended(&op, 0, &ordered, START);
+    CHECK_EQUAL(300, op.delay);
+    check_row("final");
+    set_up(2);
+    CHECK_SEND(retry_next(&op, START));
+    attempt_final(START);
+    CHECK_END(FAIL, UNKNOWN_REASON, retry_next(&op, START));
+}
+
+/* It needs no token; but where failures are charged they are, and below its floor a budget pays
+   for nothing. */
+static void test_elsewhere_and_budgets(void)
+{
+    const retry_failure failure = retry_classify_http(500, 0);
+    const struct {
+        uint32_t capacity, floor;
+        bool charge, goes;
+        uint32_t left;
+    } rows[] = {
+        {0, 0, false, false, 0},        {1000, 0, false, true, 1000},
+        {1000, 500, false, true, 1000}, {1000, 1000, false, false, 1000},
+        {2000, 0, true, true, 1000},    {2000, 1000, true, false, 1000},
+    };
+    size_t i;
+    for (i = 0; i < CHECK_COUNT(rows); i++) {
+        retry_budget_options options;
+        retry_budget budget;
+        check_row("row %u", (unsigned)i);
+        memset(&options, 0, sizeof options);
+        options.capacity = rows[i].capacity;
+        options.floor = rows[i].floor;
+        options.retry_cost = 1000;
+        options.charge_failures = rows[i].charge;
+        set_up(2);
+        retry_budget_init(&budget, &options, START);
+        client.budget = &budget;
+        CHECK_SEND(retry_next(&op, START));
+        retry_ended(&op, 0, &failure, START);
+        CHECK_EQUAL(rows[i].goes, op.verdict == RETRY_VERDICT_RETRY);
+        CHECK_EQUAL(rows[i].left, retry_budget_balance(&budget));
+        retry_stop(&op, START);
+        CHECK_EQUAL(rows[i].left, retry_budget_balance(&budget)); /* nothing comes back */
+    }
+}
+
+/* A strategy that answers later does not hold it back longer. */
+static retry_action pending(const retry_strategy *self, const retry_operation *of,
+                            const retry_failure *failure, retry_time now)
+{
+    (void)self;
+    (void)of;
+    (void)failure;
+    (void)now;
+    return retry_action_pending();
+}
+
+static void test_elsewhere_later(void)
+{
+    static const retry_strategy later = {pending};
+    set_up(2);
+    op.strategy = &later;
+    CHECK_SEND(retry_next(&op, START));
+    fail(START);
+    CHECK_WAIT(PENDING, retry_next(&op, START));
+    retry_answer(&op, retry_action_after(500), AT(10));
+    CHECK_SEND(retry_next(&op, AT(10)));
+    fail(AT(10));
+    retry_answer(&op, retry_action_after(500), AT(20));
+    CHECK_EQUAL(500, CHECK_WAIT(STRATEGY, retry_next(&op, AT(20))).delay);
+}
+
+/* Where there is no place it waits for one: it does not come back to the node that failed. Isolated
+   nodes are well for one operation, as nobody knows better. */
+static void test_elsewhere_is_full(void)
+{
+    const retry_failure failure = retry_classify_http(500, 0);
+    set_up(2);
+    send_to(0, START);
+    limits[1].max = 1;
+    retry_gates_aimd(&nodes[1], &limits[1]);
+    occupy(1);
+    retry_ended(&op, 0, &failure, START);
+    CHECK_WAIT(PACED, retry_next(&op, START));
+    CHECK_WAIT(PACED, retry_next(&op, AT(2000)));
+    CHECK_EQUAL(0, nodes[0].in_flight);
+    retry_ended(&beside[1], 0, NULL, AT(2000));
+    CHECK_EQUAL(1, CHECK_SEND(retry_next(&op, AT(2000))).node);
+    retry_ended(&op, 0, &failure, AT(2000));
+    occupy(1);
+    CHECK_EQUAL(0, CHECK_SEND(retry_next(&op, AT(9000))).node); /* later to any */
+    set_up(2);
+    nodes[1].rank = 1;
+    isolate(1);
+    CHECK_EQUAL(0, CHECK_SEND(retry_next(&op, START)).node);
+    retry_ended(&op, 0, &failure, START);
+    CHECK_EQUAL(0, CHECK_SEND(retry_next(&op, START)).node);
+    retry_ended(&op, 0, NULL, START);
+    op = start_of(&client, 100000, START);
+    CHECK_EQUAL(0, CHECK_SEND(retry_next(&op, START)).node);
+    retry_ended(&op, 0, &failure, START);
+    CHECK(op.delay != 0);
+}
+
+/* When all have failed an operation the last is asked last once more; a new one begins anew. */
+static void test_rounds(void)
+{
     uint32_t i, last;
     set_up(2);
-    client.always_interval = 1;
+    client.cut_after = 0;
     last = CHECK_SEND(retry_next(&op, START)).node;
-    CHECK_EQUAL(1, drawn);
     for (i = 1; i < 20; i++) {
-        fail(AT(2 * i));
-        step = CHECK_SEND(retry_next(&op, AT(2 * i + 1)));
-        CHECK_EQUAL(1 - last, step.node);
-        last = step.node;
+        fail(AT(2000 * i));
+        last = 1 - last;
+        CHECK_EQUAL(last, CHECK_SEND(retry_next(&op, AT(2000 * i + 1900))).node);
     }
-    isolate(1 - last);
-    fail(AT(100));
-    CHECK_EQUAL(last, CHECK_SEND(retry_next(&op, AT(101))).node);
-    CHECK_EQUAL(1, drawn);
-}
-
-/* A copy whose time is over has failed, too. */
-static void test_timed_out(void)
-{
-    set_up(3);
-    send_to(2, 3, START);
-    CHECK_CANCEL(retry_next(&op, AT(100)));
-    CHECK_EQUAL(0, nodes[2].in_flight);
-    CHECK_WAIT(STRATEGY, retry_next(&op, AT(100)));
-    isolate(0);
-    CHECK_EQUAL(1, CHECK_SEND(retry_next(&op, AT(2000))).node);
-    retry_stop(&op, AT(2000));
+    for (i = 0; i < 3; i++) {
+        retry_ended(&op, 0, NULL, AT(50000));
+        retry_start(&op, NULL, AT(50000));
+        send_to(last, AT(50000));
+        fail(AT(50000));
+        retry_stop(&op, AT(50000));
+    }
 }
 
 /* Copies of one operation go to different nodes, as long as there are some. */
@@ -439,21 +784,15 @@ static void test_hedges(void)
         for (i = 0; i < 4; i++) {
             retry_step step;
             draw_next = check_random();
-            drawn = 0;
             step = CHECK_SEND(retry_next(&op, AT(10 * i)));
             CHECK_EQUAL(i, step.copy);
             CHECK_EQUAL(0, seen & 1u << step.node);
-            CHECK_EQUAL(i < 3, drawn); /* the last is the only one left */
             seen |= 1u << step.node;
         }
-        drawn = 0;
-        CHECK_SEND(retry_next(&op, AT(40))); /* all are set apart: one draw among them */
-        CHECK_EQUAL(1, drawn);
+        CHECK_SEND(retry_next(&op, AT(40))); /* each has one: any will do */
         for (i = 0; i < 4; i++)
             isolate(i);
-        drawn = 0;
         CHECK_WAIT(NONE, retry_next(&op, AT(50))); /* refused by all four */
-        CHECK_EQUAL(1, drawn);
         CHECK_EQUAL(5, nodes[0].in_flight + nodes[1].in_flight + nodes[2].in_flight +
                            nodes[3].in_flight);
         retry_ended(&op, 0, NULL, AT(60));
@@ -463,6 +802,25 @@ static void test_hedges(void)
             CHECK_CANCEL(retry_next(&op, AT(60)));
         CHECK_END(SUCCESS, NONE, retry_next(&op, AT(60)));
     }
+}
+
+/* Also if another comes before it. */
+static void test_hedge_of_a_spare(void)
+{
+    retry_copy copies[1];
+    retry_hedge hedge;
+    memset(copies, 0, sizeof copies);
+    memset(&hedge, 0, sizeof hedge);
+    hedge.delay = 10;
+    hedge.count = 1;
+    hedge.copies = copies;
+    set_up(2);
+    nodes[1].rank = 1;
+    retry_stop(&op, START);
+    retry_hedge_copies(&op, &hedge);
+    retry_start(&op, NULL, START);
+    CHECK_EQUAL(0, CHECK_SEND(retry_next(&op, START)).node);
+    CHECK_EQUAL(1, CHECK_SEND(retry_next(&op, AT(10))).node);
 }
 
 /* The copy that follows one that failed goes neither to its node nor to those of the others. */
@@ -492,43 +850,6 @@ static void test_follows_elsewhere(void)
         retry_ended(&op, 0, &failure, AT(15));
         CHECK_EQUAL(7u & ~used, 1u << CHECK_SEND(retry_next(&op, AT(15))).node);
         retry_stop(&op, AT(15));
-    }
-}
-
-/* Two on the wire, and two others: one draw for each round, if both are asked. */
-static void test_two_rounds(void)
-{
-    retry_copy copies[2];
-    retry_hedge hedge;
-    uint32_t used = 0, i, kept;
-    for (kept = 0; kept < 2; kept++) {
-        retry_step step;
-        set_up(4);
-        client.cut_after = 1000;
-        memset(copies, 0, sizeof copies);
-        memset(&hedge, 0, sizeof hedge);
-        hedge.delay = 10;
-        hedge.count = 2;
-        hedge.copies = copies;
-        memset(&op, 0, sizeof op);
-        op.client = &client;
-        op.idempotent = true;
-        retry_hedge_copies(&op, &hedge);
-        retry_start(&op, NULL, START);
-        used = 1u << CHECK_SEND(retry_next(&op, START)).node;
-        used |= 1u << CHECK_SEND(retry_next(&op, AT(10))).node;
-        for (i = 0; i < 4; i++) {
-            if ((used & 1u << i) == 0)
-                isolate(i);
-        }
-        draw_next = kept ? UINT32_MAX : 0;
-        drawn = 0;
-        step = CHECK_SEND(retry_next(&op, AT(20)));
-        CHECK(used & 1u << step.node);
-        CHECK_EQUAL(2, drawn);
-        CHECK_EQUAL(2, nodes[step.node].in_flight);
-        retry_stop(&op, AT(20));
-        CHECK_EQUAL(0, nodes[step.node].in_flight);
     }
 }
 
@@ -670,8 +991,8 @@ static void test_order(void)
             check_answer(gates[a].what, gates[a].cause, gates[a].delay, retry_next(&op, START));
             for (n = 0; n < 3; n++)
                 CHECK_EQUAL(1, nodes[n].in_flight);
-            if (gates[a].kind == OPEN_300) /* one draw for the nodes, none for a throttle */
-                CHECK_EQUAL(1, drawn);
+            if (gates[a].kind == OPEN_300) /* of three nodes and of two, none for a throttle */
+                CHECK_EQUAL(2, drawn);
         }
     }
 }
@@ -679,24 +1000,18 @@ static void test_order(void)
 /* If none says PACED or CIRCUIT_OPEN, the one that was asked first. */
 static void test_first_answer(void)
 {
-    uint32_t seen = 0, draws;
-    for (draws = 0; draws < 40; draws++) {
-        uint32_t order[2], n;
+    uint32_t first;
+    for (first = 0; first < 2; first++) {
+        check_row("node %lu first", (unsigned long)first);
         set_up(2);
-        draw_next = check_random() >> 1; /* a throttle would refuse it */
-        n = draw_next;
-        check_row("draw %08lx", (unsigned long)draw_next);
         occupy(0);
         occupy(1);
-        order_of(2, order);
         prepare(0, THROTTLED);
         prepare(1, RATE_SPENT);
-        draw_next = n;
-        check_answer(RETRY_DO_END, RETRY_CAUSE_THROTTLED, order[0] == 0 ? 0 : 1000,
+        nodes[1 - first].rank = 1;
+        check_answer(RETRY_DO_END, RETRY_CAUSE_THROTTLED, first == 0 ? 0 : 1000,
                      retry_next(&op, START));
-        seen |= 1u << order[0];
     }
-    CHECK(seen & 1);
 }
 
 /* The node that failed last is asked last, and its answer counts as any other. */
@@ -709,6 +1024,7 @@ static void test_answer_of_the_last(void)
     } rows[] = {
         {OPEN_300, OPEN_400, RETRY_DO_END, RETRY_CAUSE_CIRCUIT_OPEN, 298},
         {OPEN_400, OPEN_300, RETRY_DO_END, RETRY_CAUSE_CIRCUIT_OPEN, 298},
+        {OPEN_300, RATE_PACED, RETRY_DO_WAIT, RETRY_CAUSE_PACED, 998},
         {RATE_PACED, ISOLATED, RETRY_DO_WAIT, RETRY_CAUSE_PACED, 998},
         {FULL, THROTTLED, RETRY_DO_WAIT, RETRY_CAUSE_PACED, 1},
         {RATE_SPENT, THROTTLED, RETRY_DO_END, RETRY_CAUSE_THROTTLED, 0},
@@ -719,8 +1035,7 @@ static void test_answer_of_the_last(void)
         for (failed = 0; failed < 3; failed++) {
             check_row("row %lu, node %lu", (unsigned long)i, (unsigned long)failed);
             set_up(3);
-            client.always_interval = 1;
-            send_to(failed, 3, START);
+            send_to(failed, START);
             fail(START);
             for (n = 0; n < 3; n++)
                 occupy(n);
@@ -863,7 +1178,7 @@ static void test_throttle_of_each_node(void)
     CHECK_EQUAL(1, nodes[1].in_flight);
 }
 
-/* Each node is asked once: one draw for the choice, and one for each throttle. */
+/* Each node is asked once: a draw for each choice, as they are equal, and one for each throttle. */
 static void test_asked_once(void)
 {
     uint32_t count, i;
@@ -874,7 +1189,7 @@ static void test_asked_once(void)
             prepare(i, THROTTLED);
         drawn = 0;
         CHECK_END(FAIL, THROTTLED, retry_next(&op, START));
-        CHECK_EQUAL(1 + count, drawn);
+        CHECK_EQUAL(count - 1 + count, drawn);
     }
 }
 
@@ -884,20 +1199,20 @@ static void test_pace_of_each(void)
     static const retry_ms given[] = {200, 600, 100};
     uint32_t i;
     set_up(3);
-    client.always_interval = 1;
     client.cut_after = 400;
-    send_to(1, 3, START);
+    send_to(1, START);
     retry_ended(&op, 0, NULL, AT(300));
     client.cut_after = 100;
     op = start_of(&client, 100000, AT(300));
-    send_to(0, 3, AT(300));
+    send_to(0, AT(300));
     CHECK_CANCEL(retry_next(&op, AT(400)));
     for (i = 0; i < 3; i++) {
         retry_operation one = start_of(&alone[i], 100000, AT(500));
         CHECK_EQUAL(given[i], CHECK_SEND(retry_next(&one, AT(500))).timeout);
-        op = start_of(&client, 100000, AT(500));
-        send_to(i, 3, AT(500));
-        CHECK_EQUAL(given[i], CHECK_WAIT(NONE, retry_next(&op, AT(500))).delay);
+        retry_stop(&one, AT(600));
+        op = start_of(&client, 100000, AT(600)); /* when none is ill */
+        send_to(i, AT(600));
+        CHECK_EQUAL(given[i], CHECK_WAIT(NONE, retry_next(&op, AT(600))).delay);
     }
 }
 
@@ -973,14 +1288,15 @@ static void test_token_pays_for_one(void)
                 }
             }
             CHECK_EQUAL(RETRY_CAUSE_BUDGET_EXHAUSTED, step.cause);
-            CHECK_EQUAL(1 + 10, reached);
-            CHECK_RANGE(9, 13, refused);
+            CHECK_RANGE(1 + 10, 1 + 10 + (count == 0), reached); /* the first elsewhere is free */
+            CHECK_RANGE(1, 30, refused);
             CHECK_EQUAL(0, retry_budget_balance(&budget));
         }
     }
 }
 
-/* Both ports are closed: nothing is paid, and what was paid before comes back with the end. */
+/* Both ports are closed: nothing is paid, and what was paid before comes back with the end. Both
+   have failed others already. */
 static void test_none_was_reached(void)
 {
     const retry_failure failed = retry_classify_http(500, 0);
@@ -996,6 +1312,8 @@ static void test_none_was_reached(void)
     options.retry_cost = 1000;
     retry_budget_init(&budget, &options, now);
     client.budget = &budget;
+    for (i = 0; i < 2; i++)
+        fall_ill(i, now);
     for (i = 0; i < 100; i++) {
         retry_step step = retry_next(&op, now);
         if (step.what == RETRY_DO_SEND)
@@ -1023,10 +1341,9 @@ static void send_two(retry_time now)
     op.timeout = 100000;
     op.idempotent = true;
     retry_hedge_copies(&op, &hedge);
-    draw_next = UINT32_MAX;
     client.cut_after = 50000;
     retry_start(&op, NULL, now);
-    CHECK_EQUAL(1, CHECK_SEND(retry_next(&op, now)).node);
+    send_to(1, now);
     CHECK_EQUAL(0, CHECK_SEND(retry_next(&op, check_after(now, 10))).node);
 }
 
@@ -1092,6 +1409,24 @@ static void test_losers(void)
         CHECK_EQUAL(0, retry_breaker_get(&breakers[1], end).sick);
         CHECK_EQUAL(rows[i].meanwhile == REFUSED ? 4 : 8, retry_aimd_limit(&limits[0]));
         CHECK_EQUAL(0, nodes[0].in_flight);
+    }
+}
+
+/* Nor does it need a breaker to make its node ill. */
+static void test_losers_are_ill(void)
+{
+    unsigned meanwhile;
+    for (meanwhile = 0; meanwhile < 2; meanwhile++) {
+        check_row("answered meanwhile %u", meanwhile);
+        set_up(2);
+        attempt_of(0, NULL, 100, START);
+        send_two(AT(200));
+        if (meanwhile)
+            attempt_of(0, NULL, 0, AT(300));
+        CHECK(!is_ill(0, AT(400)));
+        win(AT(5000));
+        CHECK_EQUAL(!meanwhile, is_ill(0, AT(5000)));
+        CHECK(!is_ill(1, AT(5000)));
     }
 }
 
@@ -1313,16 +1648,26 @@ int main(void)
     RUN(test_count);
     RUN(test_no_gates);
     RUN(test_whose_gates);
-    RUN(test_pairs);
-    RUN(test_less_busy);
-    RUN(test_circle);
-    RUN(test_failed_last);
-    RUN(test_failed_is_asked_last);
-    RUN(test_two_nodes);
-    RUN(test_timed_out);
+    RUN(test_ill_for);
+    RUN(test_one_tries);
+    RUN(test_what_makes_ill);
+    RUN(test_what_makes_nobody_ill);
+    RUN(test_isolated);
+    RUN(test_equals);
+    RUN(test_order_of_nodes);
+    RUN(test_busy);
+    RUN(test_spare);
+    RUN(test_many_nodes);
+    RUN(test_elsewhere);
+    RUN(test_elsewhere_in_time);
+    RUN(test_not_elsewhere);
+    RUN(test_elsewhere_and_budgets);
+    RUN(test_elsewhere_later);
+    RUN(test_elsewhere_is_full);
+    RUN(test_rounds);
     RUN(test_hedges);
+    RUN(test_hedge_of_a_spare);
     RUN(test_follows_elsewhere);
-    RUN(test_two_rounds);
     RUN(test_answers);
     RUN(test_order);
     RUN(test_first_answer);
@@ -1339,6 +1684,7 @@ int main(void)
     RUN(test_token_pays_for_one);
     RUN(test_none_was_reached);
     RUN(test_losers);
+    RUN(test_losers_are_ill);
     RUN(test_no_losers);
     RUN(test_dark_node);
     RUN(test_held_node);

@@ -65,7 +65,7 @@ flash 3600 "retry_run" retry_run
     base="an operation, budget"
     flash 6500 "an operation, budget and AIMD limit" $recommended
     base="an operation, budget and AIMD limit"
-    flash 7130 "the same with several nodes" $recommended retry_client_nodes
+    flash 7460 "the same with several nodes" $recommended retry_client_nodes
     flash 8060 "the same with a hedge and latency" $recommended retry_hedge_copies retry_gates_latency
     flash 7700 "a service and an operation" $service
     base="a service and an operation"
@@ -125,7 +125,7 @@ for struct in $structs; do
     printf "  %-52s %7d %8d\n" "$struct" "$(sizeof m0 "$struct")" "$(sizeof host "$struct")"
 done
 {
-    echo "sizeof(retry_operation), Cortex-M0|$(sizeof m0 retry_operation)|112"
+    echo "sizeof(retry_operation), Cortex-M0|$(sizeof m0 retry_operation)|120"
     echo "sizeof(retry_operation), host|$(sizeof host retry_operation)|144"
 } >> "$measured"
 limits_hold
