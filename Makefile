@@ -88,7 +88,7 @@ PACKAGES_packages = $(sort $(foreach name,test-examples figures $(VERIFY),$(PACK
 
 # Examples of one file that run by themselves; on a real server that tests/examples/NAME.sh breaks;
 # and the recipes, each with its own server in tests/examples/recipe_NAME.sh.
-RUN = quickstart custom_strategy alone outage
+RUN = quickstart custom_strategy alone outage nodes
 SERVED = redis mqtt lwip
 RECIPES = http transaction reconnect nodes hedge rate fleet shared loop delay
 
@@ -116,6 +116,7 @@ quickstart: ## 1 | 2 s | README.md's first program
 custom_strategy: ## 3 | 2 s | rules of your own, and a log
 alone: ## 1 | 2 s | one operation, whose server is back before its timeout
 outage: ## 1 | 2 s | what callers see while a server is down
+nodes: ## 3 | 5 s | three nodes, one of which is bad; beside three others
 $(RUN): %: $(BUILD)/%
 	@$<
 
@@ -505,7 +506,7 @@ $(BUILD)/%: examples/$$*/$$*.c $(HEADERS) $$(wildcard examples/*.h examples/$$*/
 		$(BUILD)/settings
 	$(COMPILE) -std=c99 $(OPT) -o $@ $< $(LIBRARIES)
 
-$(BUILD)/together $(BUILD)/peers $(BUILD)/alone $(BUILD)/outage $(BUILD)/page: $(BUILD)/%: examples/storm/%.c $(HEADERS) \
+$(BUILD)/together $(BUILD)/peers $(BUILD)/alone $(BUILD)/outage $(BUILD)/nodes $(BUILD)/page: $(BUILD)/%: examples/storm/%.c $(HEADERS) \
 		$(wildcard examples/storm/*.h) $(BUILD)/settings
 	$(COMPILE) -std=c99 -O2 -o $@ $< -lm
 $(BUILD)/slow_server: tests/examples/slow_server.c examples/plumbing.h $(BUILD)/settings

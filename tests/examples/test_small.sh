@@ -55,5 +55,10 @@ check "outage: few are sent" holds "sent <= 40 && sent < 10 * calls + 30"
 check "outage: nobody waits for longer than allowed" holds "wait <= 5"
 check "outage: with a breaker most fail, and soon" holds "!breaker || (done == 0 && sent <= 28)"
 check "outage: without one some are done, if there is more than one a second" holds "breaker || calls == 1 || done > 0"
+run nodes
+check "nodes: as promised" shows nodes "All as promised\.$"
+check "nodes: a row for each" test "$(count nodes '^ *[0-9]* x [0-9.]*  .* | ')" -eq $((16 * 6 + 3 * 3))
+check "nodes: two bad ones" sh -c "awk '/^two are dark/ { two = 1 } / x / && two && \$4 < 80 { bad = 1 }
+    END { exit bad || !two }' '$work/nodes'"
 
 finish
