@@ -337,10 +337,12 @@
    attempt at that node was answered well, or there was none. A Retry-After of the node that failed
    does not count there; a pushback does. All further retries wait and pay as with one server.
 
-   One bad node of three costs no operation (make nodes). A failure that is final ends the operation
-   also if another node could do it. Say NODE_NOT_AVAILABLE for what is one node's own fault: a bad
-   certificate, a replica that is read-only. While all nodes are in trouble a fleet of rare callers
-   sends up to a sixth more attempts, and gets up to a point less done, than with one address.
+   One bad node of three costs no operation, and a third of an attempt each at most (make nodes). A
+   failure that is final ends the operation also if another node could do it. Say
+   NODE_NOT_AVAILABLE for what is one node's own: a bad certificate, a replica that is read-only.
+   The price: while all nodes are in trouble a fleet of rare callers sends up to a fifth more
+   attempts, and gets up to a point less done. With two bad nodes of three, who calls once a second
+   or less loses 4 to 19 of 100.
 
    GATES
    Gates are optional checks before an attempt. An operation asks and tells all of them. A program

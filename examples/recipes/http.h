@@ -10,6 +10,7 @@
 
 typedef struct http_call {
     CURL *curl;  /* keeps its connection from request to request */
+    bool other;  /* nodes can do the same: a bad certificate is this one's own (default: false) */
     bool sent;   /* or about to be */
     bool headed; /* the header came whole: libcurl takes one that was cut off for an answer */
 } http_call;
@@ -94,6 +95,8 @@ static inline bool http_ended(const http_call *call, CURLcode code, retry_failur
     else if (http_may_pass(code))
         *failure = retry_classify_errno(code == CURLE_OPERATION_TIMEDOUT ? ETIMEDOUT : ECONNRESET,
                                         call->sent);
+    else if (code == CURLE_PEER_FAILED_VERIFICATION && call->other)
+        *failure = retry_classify_stage(RETRY_STAGE_DISPATCH, RETRY_REASON_NODE_NOT_AVAILABLE);
     else if (call->sent)
         failure->reason = RETRY_REASON_UNKNOWN; /* final, and perhaps done */
     return code == CURLE_OK && call->headed && status < 400;

@@ -1,7 +1,7 @@
 /* nodes.c: several nodes that can do the same, one of which goes dark. Reads PATHs, one in a line,
-   and prints how each GET ended.
+   and prints how each GET ended. With "spare" the first is the primary, and the others are spares.
        cc -o nodes examples/recipes/nodes.c -lcurl
-       echo / | ./nodes http://localhost:8001 http://localhost:8002 http://localhost:8003 */
+       echo / | ./nodes http://localhost:8001 http://localhost:8002 http://localhost:8003 [spare] */
 #define _POSIX_C_SOURCE 200809L
 #define RETRY_SYSTEM_CLOCK
 #define RETRY_IMPLEMENTATION
@@ -30,24 +30,25 @@ int main(int argc, char **argv)
 {
     const retry_clock clock = retry_system_clock();
     char path[256];
-    if (argc != 1 + NODES)
+    bool spare = argc == 2 + NODES;
+    if (argc != 1 + NODES && !spare)
         return 2;
     urls = argv + 1;
     service.client.cut_after = 1000; /* ms */
     /* README: */
-    static retry_gates nodes[NODES]; /* one for each node, as the two below */
-    static retry_aimd limits[NODES];
-    static retry_breaker breakers[NODES];
+    static retry_gates nodes[NODES];       /* one for each node */
+    static retry_aimd limits[NODES];       /* as these */
     service.client.attempt_timeout = 1000; /* ms; leaves time to ask another node */
     retry_client_nodes(&service.client, nodes, NODES);
     retry_service_init(&service, clock.now(clock.context));
-    for (int i = 0; i < NODES; i++) {
+    for (uint16_t i = 0; i < NODES; i++) {
         retry_gates_aimd(&nodes[i], &limits[i]);
-        breakers[i].in_a_row = 3; /* for nodes with fewer than 20 attempts in 8 s */
-        retry_gates_breaker(&nodes[i], &breakers[i]);
+        nodes[i].rank = spare ? i : 0; /* a primary and spares, or all share */
     }
     /* in the callback: step->node says where to send */
     /* end */
+    for (int i = 0; i < NODES; i++)
+        calls[i].other = true;
     while (scanf("%255s", path) == 1) {
         retry_operation op;
         memset(&op, 0, sizeof op);

@@ -519,7 +519,6 @@ static void print_breaker(void)
            "It opens when %s of %u or more attempts within %g s were unhealthy: no answer, or a "
            "5xx. Then it refuses everything for %g s,\n",
            half, n, seconds(counts), seconds(refuses));
-    printf(RECIPES "nodes with fewer than %u attempts in %g s */\n", n, seconds(counts));
     printf(MANUAL "one may refuse for %g s when the node is well again\n", seconds(refuses));
     printf(MANUAL "the %u attempts in %g s that `ratio` waits for\n", n, seconds(counts));
     printf(MANUAL "before `ratio` may open it (default: 0: %u) */\n", n);

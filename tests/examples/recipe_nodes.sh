@@ -44,9 +44,34 @@ in_fault=$(($(requests "$dark") - earlier))
 until_true "it is not asked any more" asks
 end
 
+hardly=$in_fault
+of_three=$(($(count '^done') - number + 80))
+rm "$folder"/operations.*
+begin "http://127.0.0.1:$dark" "http://127.0.0.1:$first" "http://127.0.0.1:$second" spare
+tell "one is the primary, two are spares"
+feed 1 "/%d"
+until_ended
+earlier=$(requests "$first")
+feed 100 "/%d"
+until_ended
+idle=$(($(requests "$first") - earlier))
+tell "the primary is dark"
+freeze
+feed 40 "/%d"
+until_ended
+busy=$(($(requests "$first") - earlier - idle))
+tell "it is well again"
+thaw
+in_fault=0
+earlier=$(requests "$dark")
+until_true "the primary is not asked any more" asks
+end
+
 verdict "Everything was done, by some node." test "$(count '^done')" -eq "$number"
-verdict "The dark node was hardly asked ($in_fault)." test "$in_fault" -le 10
+verdict "The dark node was hardly asked ($hardly)." test "$hardly" -le 10
+verdict "The spare was not asked while the primary was well ($idle)." test "$idle" -eq 0
+verdict "It was asked for nearly all while the primary was dark ($busy)." test "$busy" -ge 35
 measure <<END
-One of three was dark: $(( $(count '^done') - number + 80 )) of 80 operations were done; it was asked $in_fault times.
+One of three was dark: $of_three of 80 operations were done; it was asked $hardly times.
 END
 exit $status

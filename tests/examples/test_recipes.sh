@@ -84,8 +84,7 @@ mutants() { # of $name
         changed late hedge.c 's/hedge.delay = 50/hedge.delay = 900/' "99 of 100 take"
         ;;
     nodes)
-        changed blind nodes.c '/retry_gates_/d' "The dark node was hardly asked"
-        changed rare nodes.c '/retry_gates_aimd/d; /in_a_row/d' "The dark node was hardly asked"
+        changed equal nodes.c '/rank = /d' "The spare was not asked"
         changed once nodes.c 's/idempotent = true/idempotent = false/' "Everything was done"
         ;;
     rate)
