@@ -718,13 +718,6 @@ static void walk_report(uint32_t server, const retry_failure *failure)
     }
 }
 
-static void walk_node_failed(struct walk_operation *w, uint32_t server)
-{
-    w->failed |= 1u << server;
-    w->failed_last = server;
-}
-
-/* A copy at a server has ended, as all that hear of it know. */
 /* What several nodes know now of one. Others that lost, or timed out, may be ill or not; and so one
    that is isolated, once it is asked. */
 static void walk_know(struct walk_operation *w, uint32_t server, const retry_failure *failure)
@@ -741,6 +734,7 @@ static void walk_know(struct walk_operation *w, uint32_t server, const retry_fai
                            failure->reason == RETRY_REASON_SOCKET_CLOSED_WHILE_IN_FLIGHT);
 }
 
+/* A copy at a server has ended, as all that hear of it know. */
 static void walk_heard(struct walk_operation *w, const struct walk_copy *copy,
                        const retry_failure *failure)
 {
@@ -750,8 +744,10 @@ static void walk_heard(struct walk_operation *w, const struct walk_copy *copy,
     walker.ill[server] = failure != NULL;
     if (walk_nodes(&w->op) != 0)
         walk_know(w, server, failure);
-    if (failure)
-        walk_node_failed(w, server);
+    if (failure) {
+        w->failed |= 1u << server;
+        w->failed_last = server;
+    }
     if (!failure || failure->reason != RETRY_REASON_SERVER_ERROR || failure->timeout ||
         failure->throttle || failure->unsent || !WALK_ALONE || server >= WALK_NODES ||
         breaker->in_a_row == 0 || copy->since <= walker.opened[server] || walker.jumped)
@@ -831,7 +827,8 @@ static void walk_cancelled(struct walk_operation *w, const retry_step *step)
     if (w->began) { /* else it is of the operation before */
         REQUIRE(w->op.ambiguous || w->op.verdict == RETRY_VERDICT_SUCCESS);
         w->attempt.failed = w->attempt.reached = true;
-        walk_node_failed(w, copy->server);
+        w->failed |= 1u << copy->server; /* it may have timed out, or been given up */
+        w->failed_last = UINT32_MAX;
     }
     copy->wire = false;
     walker.ill[copy->server] = true;
