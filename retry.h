@@ -164,7 +164,9 @@
    If your clock may be wrong, measure a Retry-After that is a date from the answer's own Date
    (retry_parse_http_date). Without a calendar hand in INT64_MIN: then only a number counts. Headers
    in ms (retry-after-ms, x-ms-retry-after-ms, x-amz-retry-after): retry_parse_duration. HTTP/2's
-   REFUSED_STREAM, and GOAWAY with a number below your stream's: RETRY_STAGE_DISPATCH.
+   REFUSED_STREAM, and GOAWAY with a number below your stream's: RETRY_STAGE_DISPATCH with the
+   reason SERVICE_RESPONSE_CODE_INDICATED. A healthy server has refused it unread: no gate counts
+   it, and it is repeated.
 
       failure = retry_classify_errno(errno, sent); // sent: whether any of the request was
       failure = retry_classify_errno(0, sent);     // recv returned 0: the peer closed it
@@ -420,7 +422,8 @@
       wait = retry_connection_failed(&connection, &failure, now); // it failed, or it was lost
 
    Operations over it: while there is no connection, answer SEND with retry_ended and
-   retry_classify_stage(RETRY_STAGE_DISPATCH, RETRY_REASON_SOCKET_NOT_AVAILABLE). When it is lost,
+   retry_classify_stage(RETRY_STAGE_DISPATCH, RETRY_REASON_SERVICE_RESPONSE_CODE_INDICATED). No gate
+   counts that: what is known of the server, the connection's own attempts tell. When it is lost,
    end the copies on the wire with retry_classify_errno(errno, true). When it is there again, call
    retry_skip_wait for each operation.
 
@@ -762,7 +765,8 @@ enum {
 #endif
 
 /* An application's own reason: n 0 to 15 (elsewhere its low four bits count); flags: the three
-   above, or'ed, or 0. Names for them: retry_client.user_reasons. */
+   above, or'ed, or 0. With fault SERVER it is unhealthy: a breaker counts it, and the AIMD limit
+   pauses. Names for them: retry_client.user_reasons. */
 #define RETRY_REASON_USER(n, flags)                                            \
     RETRY__CAST(retry_reason, 0x40 | RETRY__CAST(retry_reason, (flags)&0xb0) | \
                                   RETRY__CAST(retry_reason, (n)&0x0f) |        \
@@ -1349,7 +1353,8 @@ typedef struct retry_breaker {
     uint16_t in_a_row;      /* consecutive unhealthy ones open it, too (default: 0: never) */
     uint8_t probes;         /* half-open: most in flight; answers that close it (default: 0: 1) */
     uint32_t retry__state;  /* private: generation and state, or what half-open counts */
-    uint32_t retry__since;  /* private: ms; when it opened, or probed last */
+    uint32_t retry__since;  /* private: ms; when it opened or probed last; in CLOSED also when a
+                               broken connection was counted last */
     uint32_t retry__in_a_row;     /* private: sick reports; sick rounds of probes */
     retry__window retry__reports; /* private: all, and the sick ones */
 } retry_breaker;
@@ -1384,7 +1389,10 @@ RETRY_API retry_permit retry_breaker_ask(retry_breaker *breaker, bool may_probe,
 /* How the attempt ended; NULL failure: it worked. True: this report opened or closed the breaker,
    which exactly one report does for each such change: log it.
    - CLOSED counts it. An unhealthy one opens the breaker if it is the `in_a_row`-th of its kind, or
-     if the window holds `volume` reports of which `ratio` are, to half of the ratio's unit.
+     if the window holds `volume` reports of which `ratio` are, to half of the ratio's unit. All
+     attempts on a connection fail when it breaks. So a failure that tells of a connection
+     (SOCKET_NOT_AVAILABLE, SOCKET_CLOSED_WHILE_IN_FLIGHT, no `timeout`) counts only if its attempt
+     began after the last such failure that counted.
    - HALF_OPEN: an unhealthy one opens the breaker anew. The answer that completes `probes` closes
    it, with nothing counted, however late it comes.
    - These count as released: CIRCUIT_BREAKER_OPEN, CLIENT_THROTTLED, a zeroed failure, and an
@@ -3699,6 +3707,8 @@ RETRY__COLD uint8_t retry__outcome(const retry_failure *failure)
         return RETRY__ANSWERED; /* a quota, as gRPC says */
     if ((retry__traits(failure->reason) & RETRY__TRAIT_SICK) != 0)
         return RETRY__SICK;
+    if (retry__reason_is_user(failure->reason) && failure->fault == RETRY_FAULT_SERVER)
+        return RETRY__SICK;
     return failure->unsent ? RETRY__UNSENT : RETRY__ANSWERED;
 }
 
@@ -3930,15 +3940,33 @@ static bool retry__breaker_count(retry_breaker *breaker, retry__breaker_view vie
                                  uint32_t now)
 {
     uint32_t *half = retry__window_at(&breaker->retry__reports, breaker->window, 8000, now);
-    uint32_t row;
+    uint32_t row, word = view.word;
     retry__breaker_add(breaker, view.word, &half[0], RETRY__WINDOW_COUNT, 1);
     if (sick)
         retry__breaker_add(breaker, view.word, &half[1], RETRY__WINDOW_COUNT, 1);
     row = retry__breaker_add(breaker, view.word, &breaker->retry__in_a_row, RETRY__BREAKER_IN_A_ROW,
                              sick ? 1 : 0);
-    return sick && retry__breaker_trips(breaker, row) &&
-           retry__breaker_change(breaker, &view, retry__breaker_next(view.word, RETRY_BREAKER_OPEN),
-                                 now);
+    if (!sick || !retry__breaker_trips(breaker, row))
+        return false;
+    while (view.word == word) { /* the instant alone may change: a connection broke */
+        if (retry__breaker_change(breaker, &view, retry__breaker_next(word, RETRY_BREAKER_OPEN),
+                                  now))
+            return true;
+    }
+    return false;
+}
+
+/* Whether a report on a permit of CLOSED tells of a connection that was counted already. Its
+   attempt began before that; an instant of 0 is none. */
+static bool retry__breaker_knows(retry_breaker *breaker, retry__breaker_view *view,
+                                 retry_ms elapsed, uint32_t now)
+{
+    if (view->since != 0 && retry__passed(view->since, now) <= elapsed)
+        return true;
+    if (!retry__swap(&breaker->retry__since, view->since, now))
+        return true;
+    view->since = now;
+    return false;
 }
 
 /* The word after a probe that was answered, or that had no outcome. A probe that was silent for too
@@ -3982,9 +4010,17 @@ static bool retry__breaker_probed(retry_breaker *breaker, retry__breaker_view vi
     return false;
 }
 
+/* Whether all attempts on a connection fail so at once. */
+static bool retry__of_connection(const retry_failure *failure)
+{
+    return failure && !failure->timeout &&
+           (failure->reason == RETRY_REASON_SOCKET_NOT_AVAILABLE ||
+            failure->reason == RETRY_REASON_SOCKET_CLOSED_WHILE_IN_FLIGHT);
+}
+
 /* The end of an attempt `elapsed` ms after its permit. True: it opened or closed the breaker. */
 static bool retry__breaker_end(retry_breaker *breaker, uint16_t ticket, retry_ms elapsed,
-                               uint8_t outcome, uint32_t now)
+                               uint8_t outcome, const retry_failure *failure, uint32_t now)
 {
     retry__breaker_view view = retry__breaker_look(breaker);
     if (view.word >> 16 != ticket)
@@ -3993,8 +4029,11 @@ static bool retry__breaker_end(retry_breaker *breaker, uint16_t ticket, retry_ms
         outcome = RETRY__SICK;
     if ((view.word & RETRY__BREAKER_LOW) != RETRY_BREAKER_CLOSED)
         return retry__breaker_probed(breaker, view, elapsed, outcome, now);
-    return outcome >= RETRY__SICK &&
-           retry__breaker_count(breaker, view, outcome == RETRY__SICK, now);
+    if (outcome < RETRY__SICK)
+        return false;
+    if (retry__of_connection(failure) && retry__breaker_knows(breaker, &view, elapsed, now))
+        return false;
+    return retry__breaker_count(breaker, view, outcome == RETRY__SICK, now);
 }
 
 /* The word with one more probe in flight; 0, which is no such word: none may be sent, in OPEN for
@@ -4040,23 +4079,24 @@ RETRY_API retry_permit retry_breaker_ask(retry_breaker *breaker, bool may_probe,
 }
 
 static bool retry__breaker_tell(retry_breaker *breaker, const retry_permit *permit, uint8_t outcome,
-                                uint32_t now)
+                                const retry_failure *failure, uint32_t now)
 {
     return breaker && permit->granted &&
            retry__breaker_end(breaker, permit->retry__ticket,
-                              retry__passed(permit->retry__asked, now), outcome, now);
+                              retry__passed(permit->retry__asked, now), outcome, failure, now);
 }
 
 RETRY_API bool retry_breaker_report(retry_breaker *breaker, retry_permit permit,
                                     const retry_failure *failure, retry_time now)
 {
     return retry__breaker_tell(breaker, &permit,
-                               failure ? retry__outcome(failure) : (uint8_t)RETRY__ANSWERED, now);
+                               failure ? retry__outcome(failure) : (uint8_t)RETRY__ANSWERED,
+                               failure, now);
 }
 
 RETRY_API void retry_breaker_release(retry_breaker *breaker, retry_permit permit, retry_time now)
 {
-    retry__breaker_tell(breaker, &permit, RETRY__UNSENT, now);
+    retry__breaker_tell(breaker, &permit, RETRY__UNSENT, NULL, now);
 }
 
 RETRY_API void retry_breaker_set(retry_breaker *breaker, uint8_t state, retry_time now)
@@ -5297,7 +5337,7 @@ static void retry__tell_breaker(void *gate, const struct retry__attempt *attempt
 {
     retry__breaker_end((retry_breaker *)gate, attempt->copy->retry__ticket, attempt->age,
                        retry__silent(attempt) ? (uint8_t)RETRY__SICK : attempt->outcome,
-                       attempt->now);
+                       attempt->failure, attempt->now);
 }
 
 RETRY_API void retry_gates_breaker(retry_gates *gates, retry_breaker *breaker)

@@ -138,11 +138,12 @@ static uint32_t keep_connected(void)
 
 /* ---- The operation ------------------------------------------------------------------------- */
 
-/* Without a connection nothing is sent, and anything may be tried again. */
+/* Without a connection nothing is sent, and anything may be tried again. It says nothing of the
+   server: the connection's own attempts do. */
 static void send_line(void)
 {
     const retry_failure failure =
-        retry_classify_stage(RETRY_STAGE_DISPATCH, RETRY_REASON_SOCKET_NOT_AVAILABLE);
+        retry_classify_stage(RETRY_STAGE_DISPATCH, RETRY_REASON_SERVICE_RESPONSE_CODE_INDICATED);
     sent = connected &&
            tcp_write(connection, line, (u16_t)strlen(line), TCP_WRITE_FLAG_COPY) == ERR_OK;
     answer[0] = '\0';

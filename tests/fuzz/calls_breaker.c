@@ -82,7 +82,7 @@ enum { CLOSED, OPEN, HALF_OPEN, ISOLATED };
 
 static struct {
     int state;
-    uint64_t since; /* it opened, or the last probe was sent */
+    uint64_t since; /* it opened, the last probe was sent, or a connection was counted */
     uint32_t changes, flight, answers, rounds, row;
     struct window window;
 } model;
@@ -230,6 +230,8 @@ static int hostile_outcome(retry_failure *failure, const retry_failure **told)
         return SICK;
     if (failure->throttle && failure->fault != RETRY_FAULT_SERVER && !failure_unsent(failure))
         return ANSWERED; /* a quota */
+    if (failure->reason == RETRY_REASON_USER(3, 0) && failure->fault == RETRY_FAULT_SERVER)
+        return SICK;
     return rows[row].outcome == SICK ? SICK : failure->unsent ? IGNORED : ANSWERED;
 }
 
@@ -265,8 +267,16 @@ static bool follow_probe(int outcome, uint64_t elapsed)
     return true;
 }
 
+/* Whether all attempts on one connection fail so. */
+static bool of_connection(const retry_failure *told)
+{
+    return told && !told->timeout &&
+           (told->reason == RETRY_REASON_SOCKET_NOT_AVAILABLE ||
+            told->reason == RETRY_REASON_SOCKET_CLOSED_WHILE_IN_FLIGHT);
+}
+
 /* Whether the model changes its state. */
-static bool follow_outcome(const struct permit *permit, int outcome)
+static bool follow_outcome(const struct permit *permit, const retry_failure *told, int outcome)
 {
     uint64_t elapsed = now - permit->asked;
     if (!permit->permit.granted || permit->changes != model.changes)
@@ -277,6 +287,11 @@ static bool follow_outcome(const struct permit *permit, int outcome)
         return follow_probe(outcome, elapsed);
     if (outcome == IGNORED)
         return false;
+    if (of_connection(told)) {
+        if ((retry_time)model.since != 0 && permit->asked <= model.since)
+            return false;
+        model.since = now;
+    }
     window_add(&model.window, outcome == SICK);
     model.row = outcome == SICK ? model.row + 1 : 0;
     if (outcome != SICK || !trips())
@@ -289,7 +304,7 @@ static void report(const struct permit *permit, const retry_failure *told, int o
 {
     bool got = retry_breaker_report(&breaker, permit->permit, told, instant());
     if (steady)
-        REQUIRE(got == follow_outcome(permit, outcome));
+        REQUIRE(got == follow_outcome(permit, told, outcome));
 }
 
 static void call_report(void)
@@ -306,7 +321,7 @@ static void call_release(void)
     const struct permit *permit = &permits[below(PERMITS)];
     retry_breaker_release(&breaker, permit->permit, instant());
     if (steady)
-        follow_outcome(permit, IGNORED);
+        follow_outcome(permit, NULL, IGNORED);
 }
 
 /* Many attempts in one ms, as far as they are granted. */

@@ -512,6 +512,22 @@ static void test_third_failure(void)
     CHECK_EQUAL(1000, paused(&aimd, 5100));
 }
 
+/* An application's own reason begins one if it says that the server is at fault. */
+static void test_pause_of_own_reason(void)
+{
+    uint8_t fault;
+    for (fault = RETRY_FAULT_OTHER; fault <= RETRY_FAULT_SERVER; fault++) {
+        retry_aimd aimd = aimd_of(1);
+        retry_failure failure = check_failure_of(RETRY_REASON_USER(3, 0));
+        unsigned i;
+        check_row("fault %u", (unsigned)fault);
+        failure.fault = fault;
+        for (i = 0; i < 3; i++)
+            fails(&aimd, &failure, UINT32_MAX, 5000 + i);
+        CHECK_EQUAL(fault == RETRY_FAULT_SERVER ? 98 : 0, paused(&aimd, 5002));
+    }
+}
+
 /* An answer ends the row, and so the wait; three more failures find the pause that still runs. */
 static void test_answer_ends_pause(void)
 {
@@ -1427,6 +1443,7 @@ int main(void)
     RUN(test_pause_of_short_operations);
     RUN(test_pause_to_zero);
     RUN(test_third_failure);
+    RUN(test_pause_of_own_reason);
     RUN(test_answer_ends_pause);
     RUN(test_what_pauses);
     RUN(test_pause_needs_min);

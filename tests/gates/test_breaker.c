@@ -343,7 +343,8 @@ static void test_what_says_nothing(void)
         {"EAI_AGAIN", retry_classify_errno(-3, false), SICK},
         {"a server's connection",
          retry_classify_stage(RETRY_STAGE_DISPATCH, RETRY_REASON_SOCKET_NOT_AVAILABLE), SICK},
-        {"an empty pool", retry_classify_stage(RETRY_STAGE_DISPATCH, own), IGNORED},
+        {"refused unread, or no connection now", retry_classify_stage(RETRY_STAGE_DISPATCH, own),
+         IGNORED},
         {"KV_LOCKED, unsent", retry_classify_stage(RETRY_STAGE_DISPATCH, RETRY_REASON_KV_LOCKED),
          IGNORED},
         {"an answer", check_failure_of(own), ANSWERED},
@@ -414,6 +415,67 @@ static void test_classify(void)
     CHECK_EQUAL(0, failure.retry_after);
 }
 
+/* Ten attempts at once, which all fail when their connection breaks, count once. So does each round
+   that begins later. What tells of no connection counts each time. */
+static void test_one_connection(void)
+{
+    static const struct {
+        const char *what;
+        retry_reason reason;
+        bool timeout;
+        uint32_t counted; /* of each ten */
+    } events[] = {
+        {"refused", RETRY_REASON_SOCKET_NOT_AVAILABLE, false, 1},
+        {"broken", RETRY_REASON_SOCKET_CLOSED_WHILE_IN_FLIGHT, false, 1},
+        {"a connect that timed out", RETRY_REASON_SOCKET_NOT_AVAILABLE, true, 10},
+        {"a time-out", RETRY_REASON_ATTEMPT_TIMED_OUT, false, 10},
+        {"no node", RETRY_REASON_NODE_NOT_AVAILABLE, false, 10},
+        {"an error", RETRY_REASON_SERVER_ERROR, false, 10},
+    };
+    size_t i, from;
+    for (i = 0; i < CHECK_COUNT(events); i++) {
+        for (from = 0; from < CHECK_COUNT(starts); from++) {
+            retry_breaker breaker = breaker_of(1000, 0, 0, 0);
+            retry_failure failure = check_failure_of(events[i].reason);
+            uint32_t round, n;
+            check_row("%s, from %lu", events[i].what, (unsigned long)starts[from]);
+            failure.timeout = events[i].timeout;
+            breaker.in_a_row = (uint16_t)(2 * events[i].counted);
+            for (round = 0; round < 2; round++) {
+                retry_time began = starts[from] + 100 * round;
+                retry_permit permits[10];
+                for (n = 0; n < 10; n++)
+                    permits[n] = retry_breaker_ask(&breaker, true, began);
+                for (n = 0; n < 10; n++)
+                    retry_breaker_report(&breaker, permits[n], &failure, began + 50);
+                CHECK_EQUAL(round == 0 ? CLOSED : OPEN, retry_breaker_state(&breaker, began + 50));
+                CHECK_COUNTS((round + 1) * events[i].counted, (round + 1) * events[i].counted,
+                             &breaker, began + 50);
+            }
+        }
+    }
+}
+
+/* An attempt that began in the ms in which a broken connection was counted is of the same event. */
+static void test_began_with_it(void)
+{
+    static const struct {
+        retry_time began;
+        uint32_t counted;
+    } events[] = {{1000, 1}, {1009, 1}, {1010, 1}, {1011, 2}, {1050, 2}};
+    retry_failure failure = check_failure_of(RETRY_REASON_SOCKET_CLOSED_WHILE_IN_FLIGHT);
+    size_t i;
+    for (i = 0; i < CHECK_COUNT(events); i++) {
+        retry_breaker breaker = breaker_of(1000, 0, 0, 0);
+        retry_permit first = retry_breaker_ask(&breaker, true, 1000);
+        retry_permit second = retry_breaker_ask(&breaker, true, events[i].began);
+        check_row("began at %lu", (unsigned long)events[i].began);
+        retry_breaker_report(&breaker, first, &failure, 1010);
+        retry_breaker_report(&breaker, second, &failure, 1060);
+        CHECK_COUNTS(events[i].counted, events[i].counted, &breaker, 1060);
+    }
+}
+
 int main(void)
 {
     set_up();
@@ -431,5 +493,7 @@ int main(void)
     if (ECONNREFUSED != EMFILE) /* of avr-libc all errors are one number */
         RUN(test_what_says_nothing);
     RUN(test_classify);
+    RUN(test_one_connection);
+    RUN(test_began_with_it);
     return check_done();
 }

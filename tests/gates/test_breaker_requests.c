@@ -31,15 +31,23 @@ static void test_responses(void)
     }
 }
 
-/* Flags of an application's own reason say nothing of the node. */
+/* Flags of an application's own reason say nothing of the node. That the server is at fault does.
+ */
 static void test_own_reason(void)
 {
-    retry_breaker breaker = hasty();
-    retry_failure failure =
-        check_failure_of(RETRY_REASON_USER(3, RETRY_REASON_ALLOWS_NON_IDEMPOTENT));
-    CHECK(!retry_breaker_report(&breaker, retry_breaker_ask(&breaker, true, 0), &failure, 0));
-    CHECK_EQUAL(1, retry_breaker_get(&breaker, 0).reports);
-    CHECK_EQUAL(0, retry_breaker_get(&breaker, 0).sick);
+    uint8_t fault;
+    for (fault = RETRY_FAULT_OTHER; fault <= RETRY_FAULT_SERVER; fault++) {
+        retry_breaker breaker = hasty();
+        retry_failure failure =
+            check_failure_of(RETRY_REASON_USER(3, RETRY_REASON_ALLOWS_NON_IDEMPOTENT));
+        bool opens = fault == RETRY_FAULT_SERVER;
+        check_row("fault %u", (unsigned)fault);
+        failure.fault = fault;
+        CHECK_EQUAL(opens, retry_breaker_report(&breaker, retry_breaker_ask(&breaker, true, 0),
+                                                &failure, 0));
+        CHECK_EQUAL(1, retry_breaker_get(&breaker, 0).reports);
+        CHECK_EQUAL(opens ? 1 : 0, retry_breaker_get(&breaker, 0).sick);
+    }
 }
 
 /* The retry waits for the probe; if that is past the deadline the operation expires. */
