@@ -174,7 +174,8 @@
       failure = retry_classify_stage(RETRY_STAGE_DISPATCH, RETRY_REASON_SOCKET_NOT_AVAILABLE);
 
    getaddrinfo: retry_classify_errno takes what it returns on Linux and Windows. EAI_AGAIN is worth
-   a retry; host not found and all others are final. Elsewhere EAI_AGAIN is also a number of
+   a retry; host not found and all others are final. (Offline, Windows says host not found.)
+   Elsewhere EAI_AGAIN is also a number of
    <errno.h>: use the last line above, which is for what was never sent.
 
    libcurl (all of this is in examples/recipes/http.h): when a reused connection is dead, it sends a
@@ -386,10 +387,11 @@
    RATE (retry_rate, retry_gates_rate): how fast? Use it when the server answers 429, or states its
    limit. After a half second in which a 429 came, the limit is the rate that was accepted in it.
    Each half second without one raises it, and after 12 s there is none. `max`
-   (RETRY_PER_SECOND(50), say) is a fixed limit from the start. A `burst` of RETRY_TOKENS(1) lets
-   nothing through before its time; the default is an eighth of a second's. Not for a server that
-   fails or is silent. Costs: attempts are PACED, and those that would wait 250 ms (`wait`) fail at
-   once; 52 bytes; about 89 instructions, and 149 under a limit.
+   (RETRY_PER_SECOND(50), say) is a fixed limit from the start. So is `every`, the ms from send to
+   send, for slow ones: five an hour are 720000. A `burst` of RETRY_TOKENS(1) lets nothing through
+   before its time; the default is an eighth of a second's. Not for a server that fails or is
+   silent. Costs: attempts are PACED, and those that would wait 250 ms (`wait`) fail at once; 56
+   bytes; about 89 instructions, and 149 under a limit.
 
    For latency. LATENCY (retry_latency, retry_gates_latency): how late is late? Use it for hedging,
    one for each kind of operation. It learns the time within which 95 % are answered. It has no
@@ -700,46 +702,41 @@ RETRY_API uint32_t retry_draw(void);
 
 /* ---- Reasons ------------------------------------------------------------------------------- */
 
-/* Why an attempt failed: ROW(X, name, allows, always, unsent, sick, blames).
+/* Why an attempt failed: X(name, allows, always).
    - allows: safe to send again whatever the operation, as it was not carried out (RFC 0049).
    - always: retried without asking a strategy (RFC 0049).
-   - unsent: no load on the server, which was not there, or which a gate of the client's spared.
-   - sick: the other end is unhealthy: it did not answer, or broke.
-   - blames: if sick, it may lower the AIMD limit. (One poisonous request is no overload.)
    NONE: nothing to retry. UNKNOWN: never retried. ATTEMPT_TIMED_OUT: its time ran out on the wire.
    SERVER_ERROR: something may have changed. CLIENT_THROTTLED: a gate refused, not the breaker.
-   A new reason comes last, whatever it is for: programs have stored the numbers. */
-#define RETRY__REASONS(ROW, X)                                                   \
-    ROW(X, NONE, false, false, false, false, true)                               \
-    ROW(X, UNKNOWN, false, false, false, false, true)                            \
-    ROW(X, SOCKET_NOT_AVAILABLE, true, false, true, true, true)                  \
-    ROW(X, SERVICE_NOT_AVAILABLE, true, false, true, true, true)                 \
-    ROW(X, NODE_NOT_AVAILABLE, true, false, true, true, true)                    \
-    ROW(X, SOCKET_CLOSED_WHILE_IN_FLIGHT, false, false, false, true, true)       \
-    ROW(X, ATTEMPT_TIMED_OUT, false, false, false, true, true)                   \
-    ROW(X, SERVICE_RESPONSE_CODE_INDICATED, true, false, false, false, true)     \
-    ROW(X, SERVER_ERROR, false, false, false, true, false)                       \
-    ROW(X, CIRCUIT_BREAKER_OPEN, true, false, true, false, true)                 \
-    ROW(X, CLIENT_THROTTLED, true, false, true, false, true)                     \
-    /* Couchbase's own, which errmap.h makes: */                                 \
-    ROW(X, KV_NOT_MY_VBUCKET, true, true, false, false, true)                    \
-    ROW(X, KV_COLLECTION_OUTDATED, true, true, false, false, true)               \
-    ROW(X, KV_ERROR_MAP_RETRY_INDICATED, true, false, false, false, true)        \
-    ROW(X, KV_LOCKED, true, false, false, false, true)                           \
-    ROW(X, KV_TEMPORARY_FAILURE, true, false, false, false, true)                \
-    ROW(X, KV_SYNC_WRITE_IN_PROGRESS, true, false, false, false, true)           \
-    ROW(X, KV_SYNC_WRITE_RE_COMMIT_IN_PROGRESS, true, false, false, false, true) \
-    ROW(X, QUERY_PREPARED_STATEMENT_FAILURE, true, false, false, false, true)    \
-    ROW(X, QUERY_INDEX_NOT_FOUND, true, false, false, false, true)               \
-    ROW(X, QUERY_ERROR_RETRYABLE, true, false, false, false, true)               \
-    ROW(X, ANALYTICS_TEMPORARY_FAILURE, true, false, false, false, true)         \
-    ROW(X, SEARCH_TOO_MANY_REQUESTS, true, false, false, false, true)            \
-    ROW(X, VIEWS_TEMPORARY_FAILURE, true, false, false, false, true)             \
-    ROW(X, VIEWS_NO_ACTIVE_PARTITION, true, true, false, false, true)
-
-/* X(name, allows, always) for each of them. */
-#define RETRY_REASONS(X) RETRY__REASONS(RETRY__REASON, X)
-#define RETRY__REASON(X, name, allows, always, unsent, sick, blames) X(name, allows, always)
+   A new reason comes last, whatever it is for: programs have stored the numbers. A name of a list
+   passes through one macro: in the arguments of a second a program's own NONE would take its place.
+   */
+#define RETRY_REASONS(X)                                \
+    X(NONE, false, false)                               \
+    X(UNKNOWN, false, false)                            \
+    X(SOCKET_NOT_AVAILABLE, true, false)                \
+    X(SERVICE_NOT_AVAILABLE, true, false)               \
+    X(NODE_NOT_AVAILABLE, true, false)                  \
+    X(SOCKET_CLOSED_WHILE_IN_FLIGHT, false, false)      \
+    X(ATTEMPT_TIMED_OUT, false, false)                  \
+    X(SERVICE_RESPONSE_CODE_INDICATED, true, false)     \
+    X(SERVER_ERROR, false, false)                       \
+    X(CIRCUIT_BREAKER_OPEN, true, false)                \
+    X(CLIENT_THROTTLED, true, false)                    \
+    /* Couchbase's own, which errmap.h makes: */        \
+    X(KV_NOT_MY_VBUCKET, true, true)                    \
+    X(KV_COLLECTION_OUTDATED, true, true)               \
+    X(KV_ERROR_MAP_RETRY_INDICATED, true, false)        \
+    X(KV_LOCKED, true, false)                           \
+    X(KV_TEMPORARY_FAILURE, true, false)                \
+    X(KV_SYNC_WRITE_IN_PROGRESS, true, false)           \
+    X(KV_SYNC_WRITE_RE_COMMIT_IN_PROGRESS, true, false) \
+    X(QUERY_PREPARED_STATEMENT_FAILURE, true, false)    \
+    X(QUERY_INDEX_NOT_FOUND, true, false)               \
+    X(QUERY_ERROR_RETRYABLE, true, false)               \
+    X(ANALYTICS_TEMPORARY_FAILURE, true, false)         \
+    X(SEARCH_TOO_MANY_REQUESTS, true, false)            \
+    X(VIEWS_TEMPORARY_FAILURE, true, false)             \
+    X(VIEWS_NO_ACTIVE_PARTITION, true, true)
 
 typedef uint8_t retry_reason;
 
@@ -985,16 +982,19 @@ RETRY_API bool retry_permitted(const retry_operation *op, const retry_failure *f
 
 /* ---- Delay --------------------------------------------------------------------------------- */
 
-/* x, 0 to 65535.9, as unsigned 16.16 fixed point; a constant expression, for initialisers. */
+/* x, 0 to 65535.9, as 16.16 fixed point, for initialisers; above 0 at least 2^-16: 0 is a default.
+ */
 #ifdef __cplusplus
-#define RETRY_RATIO(x) static_cast<uint32_t>((x)*65536.0 + 0.5)
+#define RETRY_RATIO(x) static_cast<uint32_t>((x)*65536.0 + ((x) > 0 && (x) < 8e-6 ? 1 : 0.5))
 #else
-#define RETRY_RATIO(x) ((uint32_t)((x)*65536.0 + 0.5))
+#define RETRY_RATIO(x) ((uint32_t)((x)*65536.0 + ((x) > 0 && (x) < 8e-6 ? 1 : 0.5)))
 #endif
 
 /* `initial` doubled with each retry, at most `max` (0: no cap), in any unit; times what `random`
-   draws (32 bits) from `low` to `high`, which are RETRY_RATIO, up to 1.99; from `low` if `high` is
-   less. (0, 1) is full jitter, (1, 1) none. Saturates. 0 only if `initial` or `low` is:
+   (32 bits) draws from `low` to `high`, RETRY_RATIO below 2 (more is 1.9999; p percent are p *
+   65535 / 100); `low` if `high` is less. (0, 1) is full jitter, (1, 1) none. `max` is the cap after
+   the jitter, too, if `high` is 1. Saturates. 0 only if `initial` or `low` is:
+      random = ((uint32_t)rand() << 15 ^ (uint32_t)rand()) << 15 ^ (uint32_t)rand();
       wait = retry_delay(100, 5000, retries, RETRY_RATIO(0.5), RETRY_RATIO(1), random); */
 RETRY_API uint32_t retry_delay(uint32_t initial, uint32_t max, uint32_t retries, uint32_t low,
                                uint32_t high, uint32_t random);
@@ -1052,13 +1052,19 @@ static const retry_ms retry__controlled[6] = {1, 10, 50, 100, 500, 1000};
 /* The numbers of each preset, in ms: X(curve, jitter, min, attempts, initial, initial after
    throttled answers, the longest after these if that is more, the most that a server may ask for,
    the most above the delay, the longest, factor). 0 is the default. */
-#define RETRY__BEST_EFFORT(X) X(EXPONENTIAL, FULL, 1, 0, 100, 100, 10000, 0, 0, 5000, 0)
-#define RETRY__SMITHY(X) X(EXPONENTIAL, FULL, 0, 5, 1000, 0, 0, 0, 0, 20000, 0)
-#define RETRY__AWS(X) X(EXPONENTIAL, FULL, 0, 3, 1000, 0, 0, 20000, 0, 20000, 0)
-#define RETRY__AWS_2026(X) X(EXPONENTIAL, FULL, 0, 3, 50, 1000, 0, 0, 5000, 20000, 0)
-#define RETRY__GRPC(X) X(EXPONENTIAL, SPREAD, 0, 0, 1000, 0, 0, 0, 0, 120000, RETRY_RATIO(1.6))
-#define RETRY__RFC0049(X) X(EXPONENTIAL, NONE, 0, 0, 1, 0, 0, 0, 0, 500, 0)
-#define RETRY__LADDER(X) X(TABLE, NONE, 0, 0, 0, 0, 0, 0, 0, 0, 0)
+#define RETRY__BEST_EFFORT(X) \
+    X(RETRY_CURVE_EXPONENTIAL, RETRY_JITTER_FULL, 1, 0, 100, 100, 10000, 0, 0, 5000, 0)
+#define RETRY__SMITHY(X) \
+    X(RETRY_CURVE_EXPONENTIAL, RETRY_JITTER_FULL, 0, 5, 1000, 0, 0, 0, 0, 20000, 0)
+#define RETRY__AWS(X) \
+    X(RETRY_CURVE_EXPONENTIAL, RETRY_JITTER_FULL, 0, 3, 1000, 0, 0, 20000, 0, 20000, 0)
+#define RETRY__AWS_2026(X) \
+    X(RETRY_CURVE_EXPONENTIAL, RETRY_JITTER_FULL, 0, 3, 50, 1000, 0, 0, 5000, 20000, 0)
+#define RETRY__GRPC(X)                                                              \
+    X(RETRY_CURVE_EXPONENTIAL, RETRY_JITTER_SPREAD, 0, 0, 1000, 0, 0, 0, 0, 120000, \
+      RETRY_RATIO(1.6))
+#define RETRY__RFC0049(X) X(RETRY_CURVE_EXPONENTIAL, RETRY_JITTER_NONE, 0, 0, 1, 0, 0, 0, 0, 500, 0)
+#define RETRY__LADDER(X) X(RETRY_CURVE_TABLE, RETRY_JITTER_NONE, 0, 0, 0, 0, 0, 0, 0, 0, 0)
 
 /* All fields of a backoff. Braces, as this section is C89 and C++98, too. */
 #define RETRY__BACKOFF_OF(curve, jitter, min, initial, max, factor, table, table_length) \
@@ -1067,14 +1073,14 @@ static const retry_ms retry__controlled[6] = {1, 10, 50, 100, 500, 1000};
     }
 #define RETRY__BACKOFF(curve, jitter, min, attempts, initial, throttled, throttled_max, after_max, \
                        after_slack, max, factor)                                                   \
-    RETRY__BACKOFF_OF(RETRY_CURVE_##curve, RETRY_JITTER_##jitter, min, initial, max, factor, NULL, \
-                      0)
+    RETRY__BACKOFF_OF(curve, jitter, min, initial, max, factor, NULL, 0)
 #define RETRY__BACKOFF_THROTTLED(curve, jitter, min, attempts, initial, throttled, throttled_max, \
                                  after_max, after_slack, max, factor)                             \
     RETRY__BACKOFF(curve, jitter, min, 0, throttled, 0, 0, 0, 0,                                  \
                    (throttled_max) > (max) ? (throttled_max) : (max), factor)
 
-#define RETRY_BACKOFF_DEFAULT RETRY__BACKOFF(EXPONENTIAL, DEFAULT, 0, 0, 0, 0, 0, 0, 0, 0, 0)
+#define RETRY_BACKOFF_DEFAULT \
+    RETRY__BACKOFF(RETRY_CURVE_EXPONENTIAL, RETRY_JITTER_DEFAULT, 0, 0, 0, 0, 0, 0, 0, 0, 0)
 #define RETRY_BACKOFF_BEST_EFFORT RETRY__BEST_EFFORT(RETRY__BACKOFF)
 #define RETRY_BACKOFF_THROTTLED RETRY__BEST_EFFORT(RETRY__BACKOFF_THROTTLED)
 #define RETRY_BACKOFF_RFC0049 RETRY__RFC0049(RETRY__BACKOFF)
@@ -1135,8 +1141,9 @@ RETRY_API const retry_strategy *retry_fail_fast(void);
 
 /* ---- Retry budget -------------------------------------------------------------------------- */
 
-/* x tokens, 0 to 4294967.295, in thousandths, and so many a second; constant expressions. */
-#define RETRY_TOKENS(x) RETRY__CAST(uint32_t, (x)*1000.0 + 0.5)
+/* x tokens, 0 to 4294967.295, in thousandths, and so many a second; constant expressions. What is
+   above 0 is at least a thousandth, as 0 is a default: at the least one token in 1,000 s. */
+#define RETRY_TOKENS(x) RETRY__CAST(uint32_t, (x)*1000.0 + ((x) > 0 && (x) < 0.0005 ? 1 : 0.5))
 #define RETRY_PER_SECOND(x) RETRY_TOKENS(x)
 
 /* All but `capacity` default to 0 or false. Amounts are RETRY_TOKENS: thousandths of a token. */
@@ -1284,8 +1291,9 @@ RETRY_API retry_failure retry_classify_http(int http_status, retry_ms retry_afte
    grpc-retry-pushback-ms there is retry_parse_pushback. Sources: gRPC's status codes, A6. */
 RETRY_API retry_failure retry_classify_grpc(int status);
 
-/* A failed call of the sockets' interface: errno, or on Windows WSAGetLastError() too; 0: the peer
-   closed the connection (recv returned 0). Or EAI_AGAIN, if getaddrinfo returned that.
+/* A failed call of the sockets' interface: errno; on Windows also WSAGetLastError(), or what
+   GetLastError() says of an overlapped call on a socket (not of files). 0: the peer closed the
+   connection (recv returned 0). Or EAI_AGAIN, if getaddrinfo returned that.
    If any of the request had been sent, nobody knows what happened to it, whatever the error. The
    reason is SOCKET_CLOSED_WHILE_IN_FLIGHT; for a time-out (the last line) ATTEMPT_TIMED_OUT. If
    nothing was sent, the failure is `unsent`. The reason is SOCKET_NOT_AVAILABLE for these errors,
@@ -1479,9 +1487,12 @@ typedef struct retry_rate {
     uint32_t retry__quiet;     /* private: consecutive half seconds in which none was */
     uint32_t retry__owed;      /* private: 4096ths of a ms; time that the bucket lacks */
     uint32_t retry__clock;     /* private: ms; until when it was filled */
+    retry_ms every; /* ms from send to send, at least, up to 2^20 (17 minutes); exact where a rate's
+                       thousandths are not (default: 0: as `max` says) */
 } retry_rate;
 
-/* The limit (RETRY_PER_SECOND) as the last call left it; else `max`. UINT32_MAX: none, or NULL. */
+/* The limit (RETRY_PER_SECOND) as the last call left it; else `max`. UINT32_MAX: none, or NULL.
+   `every` is not in it. */
 RETRY_API uint32_t retry_rate_get(const retry_rate *rate);
 
 /* ---- Latency ------------------------------------------------------------------------------- */
@@ -1758,8 +1769,9 @@ RETRY_API bool retry_parse_budget(retry_budget_options *options, const char *tex
                                   retry_text_error *error);
 
 /* Reads a duration, such as 250, 250ms, 1.5s, 2m, 1h30m or 1d, or a header with a number of ms.
-   Units are d, h, m, s, ms and us, each smaller than the one before; without a unit it is ms. A
-   number may have nine decimals, and is rounded up to a whole ms. Blanks around it do not count.
+   Units are d, h, m, s, ms, us (or a micro sign and s) and ns, each smaller than the one before,
+   with or without blanks between them; without a unit it is ms. A number may have nine decimals,
+   and is rounded up to a whole ms. Blanks around it do not count.
    False, and only *error (may be NULL) is set: anything else, over UINT32_MAX ms, NULL. */
 RETRY_API bool retry_parse_duration(const char *text, size_t length, retry_ms *duration,
                                     retry_text_error *error);
@@ -2148,18 +2160,38 @@ static bool retry__reason_is_user(retry_reason reason)
     return (reason & 0x40) != 0;
 }
 
+/* Put no load on the server, which was not there, or which a gate of the client's spared. */
+#define RETRY__REASONS_UNSENT                            \
+    (UINT32_C(1) << RETRY_REASON_SOCKET_NOT_AVAILABLE |  \
+     UINT32_C(1) << RETRY_REASON_SERVICE_NOT_AVAILABLE | \
+     UINT32_C(1) << RETRY_REASON_NODE_NOT_AVAILABLE |    \
+     UINT32_C(1) << RETRY_REASON_CIRCUIT_BREAKER_OPEN |  \
+     UINT32_C(1) << RETRY_REASON_CLIENT_THROTTLED)
+
+/* The other end is unhealthy: it did not answer, or broke. */
+#define RETRY__REASONS_SICK                                      \
+    (UINT32_C(1) << RETRY_REASON_SOCKET_NOT_AVAILABLE |          \
+     UINT32_C(1) << RETRY_REASON_SERVICE_NOT_AVAILABLE |         \
+     UINT32_C(1) << RETRY_REASON_NODE_NOT_AVAILABLE |            \
+     UINT32_C(1) << RETRY_REASON_SOCKET_CLOSED_WHILE_IN_FLIGHT | \
+     UINT32_C(1) << RETRY_REASON_ATTEMPT_TIMED_OUT | UINT32_C(1) << RETRY_REASON_SERVER_ERROR)
+
+/* An unhealthy one that does not lower the AIMD limit: one poisonous request is no overload. */
+#define RETRY__REASONS_BLAMELESS (UINT32_C(1) << RETRY_REASON_SERVER_ERROR)
+
 static uint8_t retry__traits(retry_reason reason)
 {
-#define RETRY__ROW(X, name, allows, always, unsent, sick, blames)                             \
+#define RETRY__X(name, allows, always)                                                        \
     (RETRY_REASON_##name == RETRY_REASON_UNKNOWN ? RETRY__TRAIT_UNKNOWN : 0) |                \
         (RETRY_REASON_##name == RETRY_REASON_NONE ? RETRY__TRAIT_HARMLESS : 0) |              \
         (RETRY_REASON_##name == RETRY_REASON_CLIENT_THROTTLED ? RETRY__TRAIT_THROTTLED : 0) | \
         ((allows) ? RETRY__TRAIT_ALLOWS : 0) | ((always) ? RETRY__TRAIT_ALWAYS : 0) |         \
-        ((unsent) ? RETRY__TRAIT_UNSENT : 0) | ((sick) ? RETRY__TRAIT_SICK : 0) |             \
-        ((blames) ? 0 : RETRY__TRAIT_BLAMELESS),
+        (RETRY__REASONS_UNSENT >> RETRY_REASON_##name & 1 ? RETRY__TRAIT_UNSENT : 0) |        \
+        (RETRY__REASONS_SICK >> RETRY_REASON_##name & 1 ? RETRY__TRAIT_SICK : 0) |            \
+        (RETRY__REASONS_BLAMELESS >> RETRY_REASON_##name & 1 ? RETRY__TRAIT_BLAMELESS : 0),
     /* one entry more, as gcc 12 falsely warns of an index past the end otherwise */
-    static const uint8_t traits[] = {RETRY__REASONS(RETRY__ROW, ) RETRY__TRAIT_UNKNOWN};
-#undef RETRY__ROW
+    static const uint8_t traits[] = {RETRY_REASONS(RETRY__X) RETRY__TRAIT_UNKNOWN};
+#undef RETRY__X
     if (reason >= RETRY_REASON_COUNT)
         return retry__reason_is_user(reason)
                    ? (uint8_t)(reason & (RETRY__TRAIT_ALLOWS | RETRY__TRAIT_ALWAYS))
@@ -2279,10 +2311,10 @@ static uint32_t retry__doubled(uint32_t initial, uint32_t max, uint32_t n)
     return n < 32 && initial <= max >> n ? initial << n : initial ? max : 0;
 }
 
-/* value * ratio, for a ratio below 2, by products of 32 bits: a Cortex-M0 has no others. */
+/* value * ratio, 1.9999 at most, by products of 32 bits: a Cortex-M0 has no others. */
 static uint32_t retry__share(uint32_t value, uint32_t ratio)
 {
-    uint32_t whole = ratio >> 16 != 0 ? value : 0, part = ratio & 0xffff;
+    uint32_t whole = ratio >> 16 ? value : 0, part = ratio >> 17 ? 0xffff : ratio & 0xffff;
     part = (value >> 16) * part + ((value & 0xffff) * part >> 16);
     return part > UINT32_MAX - whole ? UINT32_MAX : whole + part;
 }
@@ -3367,7 +3399,7 @@ static bool retry__scan_number(retry__scan *scan, uint32_t *number)
 
 static bool retry__in_name(char c)
 {
-    return c > ' ' && c != ';';
+    return (unsigned char)c > ' ' && c != ';';
 }
 
 /* One of the names, each of which stands behind a space; `index` tells which. */
@@ -3381,9 +3413,9 @@ static bool retry__scan_name(retry__scan *scan, const char *names, uint32_t *ind
             retry__scan_skip(scan, length);
             return true;
         }
-        while (*names > ' ')
+        while (retry__in_name(*names))
             names++;
-        if (names[-1] == ';') /* ended the list */
+        if (*names == ';') /* ends the list */
             break;
     }
     return false;
@@ -3440,6 +3472,7 @@ static const int retry__errors_lost[] = {
     RETRY__POSIX(ECONNREFUSED, ENETDOWN, ENETUNREACH, EHOSTUNREACH, ENETRESET, ECONNRESET,
                  ECONNABORTED, EPIPE),
     RETRY__WINSOCK(10061, 10050, 10051, 10065, 10052, 10054, 10053),
+    RETRY__WINSOCK(64, 1225, 1231, 1232, 1234, 1236), /* of overlapped calls */
 #ifdef EHOSTDOWN
     EHOSTDOWN,
 #endif
@@ -3452,7 +3485,7 @@ static const int retry__errors_here[] = {
     RETRY__WINSOCK(10049, 10024, 10055, 10055, 10055)};
 
 static const int retry__errors_timeout[] = {
-    RETRY__POSIX(ETIMEDOUT, EWOULDBLOCK, EAGAIN, EINPROGRESS), RETRY__WINSOCK(10060, 10035)};
+    RETRY__POSIX(ETIMEDOUT, EWOULDBLOCK, EAGAIN, EINPROGRESS), RETRY__WINSOCK(10060, 10035, 121)};
 
 static bool retry__among(const int *numbers, size_t size, int number)
 {
@@ -4477,13 +4510,13 @@ RETRY__WRAPS static retry_ms retry__rate_until(retry_time from, retry_time to)
    not rise until the half second is over. */
 static uint32_t retry__rate_spacing(retry_rate *rate, uint32_t now)
 {
-    uint32_t limit = retry__rate_limit(rate, now);
+    uint32_t limit = retry__rate_limit(rate, now), spacing = 0;
     if (retry__load(&rate->retry__throttled) != 0)
         limit = retry__load(&rate->retry__held);
     limit = retry__or(limit, rate->max);
-    if (limit == 0)
-        return 0;
-    return retry__quotient(retry__add(1000000 * RETRY__RATE_MS, limit >> 1), limit);
+    if (limit != 0)
+        spacing = retry__quotient(retry__add(1000000 * RETRY__RATE_MS, limit >> 1), limit);
+    return retry__max(spacing, retry__multiply(rate->every, RETRY__RATE_MS));
 }
 
 /* Takes a token if there is one in less than `wait` ms, which is not 0. Returns the ms until there
@@ -6244,23 +6277,31 @@ static uint64_t retry__scaled(uint32_t whole, uint32_t billionths, uint32_t scal
 /* ms of one number or more, whose units fall in size, each rounded up; a lone one has no unit. */
 static const char *retry__parse_time(retry__scan *value, uint32_t *ms)
 {
-    static const char units[] = "units are d, h, m, s, ms and us, each smaller than the last";
-    static const uint32_t scales[] = {0, 1, 1000, 60000, 3600000, 86400000};
-    uint32_t whole, billionths, unit, last = 6;
+    static const char units[] = "units are d, h, m, s, ms, us and ns, each smaller than the last";
+    static const char names[] = " ns us \302\265s \316\274s ms s m h d"; /* U+00B5, U+03BC */
+    static const uint32_t parts[] = {1000000, 1000};                     /* of a ms */
+    static const uint32_t scales[] = {1, 1000, 60000, 3600000, 86400000};
+    uint32_t whole, billionths, unit, last = 9;
     uint64_t sum = 0;
     do {
         const char *fault = retry__scan_decimal(value, 9, &whole, &billionths);
         if (fault)
-            return last != 6 && fault == retry__no_number ? units : fault; /* 5min */
-        unit = 1;
-        if ((value->left != 0 || last != 6) &&
-            (!retry__scan_name(value, " us ms s m h d", &unit) || unit >= last))
+            return last != 9 && fault == retry__no_number ? units : fault; /* 5min */
+        unit = 4;
+        if ((value->left != 0 || last != 9) && !retry__scan_name(value, names, &unit))
             return units;
-        sum += unit == 0 ? retry__quotient((uint64_t)whole + (billionths != 0) + 999, 1000)
-                         : retry__scaled(whole, billionths, scales[unit], 999999999);
+        if (unit == 2 || unit == 3)
+            unit = 1;
+        if (unit >= last)
+            return units;
+        sum += unit < 4 ? retry__quotient((uint64_t)whole + (billionths != 0) + parts[unit] - 1,
+                                          parts[unit])
+                        : retry__scaled(whole, billionths, scales[unit - 4], 999999999);
         if (sum > UINT32_MAX)
             return retry__out_of_range;
         last = unit;
+        while (retry__scan_literal(value, ' '))
+            continue;
     } while (value->left != 0);
     *ms = (uint32_t)sum;
     return NULL;
@@ -6433,7 +6474,7 @@ static const char *retry__policy_sense(const retry_policy *policy, const char *c
 
 static const retry__preset *retry__policy_preset(retry_policy *policy, retry__scan *text)
 {
-#define RETRY__PRESET(curve, jitter, ...) {RETRY_CURVE_##curve, RETRY_JITTER_##jitter, __VA_ARGS__},
+#define RETRY__PRESET(...) {__VA_ARGS__},
 #define RETRY__X(name, numbers) numbers(RETRY__PRESET)
     static const retry__preset presets[] = {RETRY__POLICY_PRESETS(RETRY__X)};
 #undef RETRY__X

@@ -81,7 +81,7 @@ static void test_amounts(void)
         RETRY_PER_SECOND(0.5),
         RETRY_PER_SECOND(UINT32_C(100000))
     };
-    static const uint32_t expected[] = {0,    1000,       1500,  1,   1,        0,
+    static const uint32_t expected[] = {0,    1000,       1500,  1,   1,        1,
                                         3000, UINT32_MAX, 50000, 500, 100000000};
     static const retry_budget_options smithy = RETRY_BUDGET_SMITHY, aws = RETRY_BUDGET_AWS;
     static const retry_budget_options newer = RETRY_BUDGET_AWS_2026, grpc = RETRY_BUDGET_GRPC;
@@ -91,6 +91,10 @@ static void test_amounts(void)
         check_row("amount %u", (unsigned)i);
         CHECK_EQUAL(expected[i], amounts[i]);
     }
+    CHECK_EQUAL(1, RETRY_PER_SECOND(1.0 / 36000)); /* 0 would be no limit */
+    CHECK_EQUAL(1, RETRY_RATIO(1e-9));
+    CHECK_EQUAL(1, RETRY_RATIO(0.0000079));
+    CHECK_EQUAL(0, RETRY_RATIO(0));
     CHECK(smithy.capacity == 500000 && smithy.retry_cost == 5000 && smithy.timeout_cost == 10000);
     CHECK(smithy.throttle_cost == 5000 && smithy.success_deposit == 1000 && !smithy.refund_last);
     CHECK(aws.capacity == 500000 && aws.timeout_cost == 10000 && aws.refund_last);

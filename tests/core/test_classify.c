@@ -228,6 +228,7 @@ static int kind_of(int error)
     switch (error) {
     case 10060: /* WSAETIMEDOUT */
     case 10035: /* WSAEWOULDBLOCK */
+    case 121:   /* ERROR_SEM_TIMEOUT, of an overlapped call */
         return TIMED_OUT;
     case 10024: /* WSAEMFILE */
     case 10049: /* WSAEADDRNOTAVAIL */
@@ -242,6 +243,12 @@ static int kind_of(int error)
     case 10064: /* WSAEHOSTDOWN */
     case 10065: /* WSAEHOSTUNREACH */
     case 11002: /* WSATRY_AGAIN */
+    case 64:    /* ERROR_NETNAME_DELETED, of an overlapped call, as those that follow */
+    case 1225:  /* ERROR_CONNECTION_REFUSED */
+    case 1231:  /* ERROR_NETWORK_UNREACHABLE */
+    case 1232:  /* ERROR_HOST_UNREACHABLE */
+    case 1234:  /* ERROR_PORT_UNREACHABLE */
+    case 1236:  /* ERROR_CONNECTION_ABORTED */
         return LOST;
     }
 #endif

@@ -20,7 +20,9 @@ static const uint32_t shares[] = {0,
                                   ONE,
                                   ONE + 1,
                                   RETRY_RATIO(1.2),
-                                  RETRY_RATIO(1.99)};
+                                  RETRY_RATIO(1.99),
+                                  RETRY_RATIO(2),
+                                  UINT32_MAX};
 static const uint32_t draws[] = {0,          1,          0xffff,     0x10000,        0x12345678,
                                  0x7fffffff, 0x80000000, 0xffff0000, UINT32_MAX - 1, UINT32_MAX};
 
@@ -83,6 +85,8 @@ static void test_rows(void)
          0,
          3,
          {199, 398, 796}},
+        {"2 and more", 1000, 0, RETRY_RATIO(2), RETRY_RATIO(3), 0, 2, {1999, 3999}},
+        {"from 1 to 2", 1000, 0, ONE, RETRY_RATIO(2), UINT32_MAX, 2, {1999, 3999}},
         {"more than there is", UINT32_MAX, 0, ONE, RETRY_RATIO(1.99), UINT32_MAX, 1, {UINT32_MAX}},
     };
     size_t i;
@@ -105,6 +109,8 @@ static uint32_t exact_delay(uint32_t initial, uint32_t max, uint32_t n, uint32_t
     for (; n != 0 && base != 0 && base < cap; n--)
         base *= 2;
     base = base < cap ? base : cap;
+    low = low < 2 * ONE ? low : 2 * ONE - 1;
+    high = high < 2 * ONE ? high : 2 * ONE - 1;
     least = base * low >> 16;
     most = base * (high > low ? high : low) >> 16;
     least = least < UINT32_MAX ? least : UINT32_MAX;

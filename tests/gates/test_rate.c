@@ -96,7 +96,7 @@ static void test_null(void)
 
 static void test_size(void)
 {
-    CHECK_RANGE(1, 52, sizeof(retry_rate));
+    CHECK_RANGE(1, 56, sizeof(retry_rate));
 }
 
 /* What an idle rate saves up, in whole and in parts of a token, and when the next is there. */
@@ -1159,9 +1159,31 @@ static void test_idle(void)
     }
 }
 
+/* The slower of `max` and `every` counts; five an hour are exact. */
+static void test_every(void)
+{
+    static const struct {
+        uint32_t max;
+        retry_ms every, next;
+    } rows[] = {{0, 720000, 720000}, {1000, 720000, 720000}, {1000, 3, 1000},
+                {0, 1, 1},           {0, 1048576, 1048576},  {0, UINT32_MAX, 1048576}};
+    uint32_t i;
+    for (i = 0; i < CHECK_COUNT(rows); i++) {
+        retry_rate rate = rate_of(0, rows[i].max);
+        check_row("max %lu, every %lu", (unsigned long)rows[i].max, (unsigned long)rows[i].every);
+        rate.every = rows[i].every;
+        rate.burst = RETRY_TOKENS(1);
+        CHECK_EQUAL(1, burst(&rate, 1000));
+        if (rows[i].next > 1)
+            CHECK(by_hand_rate(&rate, check_after(1000, rows[i].next - 1)) != 0);
+        CHECK_EQUAL(0, by_hand_rate(&rate, check_after(1000, rows[i].next)));
+    }
+}
+
 int main(void)
 {
     RUN(test_null);
+    RUN(test_every);
     RUN(test_size);
     RUN(test_burst);
     RUN(test_no_burst);
