@@ -21,9 +21,6 @@
 
 enum { OPERATION_TIMEOUT = 15000, ATTEMPT_TIMEOUT = 1000 }; /* ms */
 
-/* With these errors the server did nothing, and will soon be able to. Each is a reason of ours. */
-static const char *const not_now[16] = {"LOADING", "BUSY", "TRYAGAIN", "CLUSTERDOWN"};
-
 static uint16_t port;
 static redisContext *connection; /* or NULL */
 
@@ -40,16 +37,25 @@ static bool connected(retry_ms timeout)
     return connection && !connection->err && redisSetTimeout(connection, limit) == REDIS_OK;
 }
 
-/* An answer that is an error: a reason of ours, or final. */
+/* An answer that is an error: the server did nothing. Not yet, not here, or (left zeroed) final. */
 static retry_failure classify(const char *error)
 {
+    static const char *const not_yet[] = {"LOADING ",     "BUSY ",       "TRYAGAIN ",
+                                          "CLUSTERDOWN ", "MASTERDOWN ", "NOREPLICAS "};
     retry_failure failure = {0};
-    for (int i = 0; i < 16 && not_now[i]; i++) {
-        size_t length = strlen(not_now[i]);
-        if (strncmp(error, not_now[i], length) == 0 && error[length] == ' ')
-            failure.reason = RETRY_REASON_USER(i, RETRY_REASON_ALLOWS_NON_IDEMPOTENT);
+    if (strncmp(error, "READONLY ", 9) == 0)
+        return retry_classify_stage(RETRY_STAGE_DISPATCH, RETRY_REASON_NODE_NOT_AVAILABLE);
+    for (size_t i = 0; i < sizeof not_yet / sizeof not_yet[0]; i++) {
+        if (strncmp(error, not_yet[i], strlen(not_yet[i])) == 0)
+            return retry_classify_stage(RETRY_STAGE_DISPATCH, RETRY_REASON_SERVICE_NOT_AVAILABLE);
     }
     return failure;
+}
+
+static void disconnect(void)
+{
+    redisFree(connection);
+    connection = NULL;
 }
 
 static bool attempt(void *context, const retry_operation *op, const retry_step *step,
@@ -69,13 +75,16 @@ static bool attempt(void *context, const retry_operation *op, const retry_step *
                                            : RETRY_REASON_SOCKET_CLOSED_WHILE_IN_FLIGHT;
     }
     if (!reply) { /* a late one would be taken for that of the next command */
-        redisFree(connection);
-        connection = NULL;
+        disconnect();
         return false;
     }
     bool done = reply->type != REDIS_REPLY_ERROR;
-    if (!done)
+    if (!done) {
+        printf("    %s\n", reply->str);
         *failure = classify(reply->str);
+    }
+    if (failure->reason == RETRY_REASON_NODE_NOT_AVAILABLE)
+        disconnect();       /* it leads to the wrong server */
     freeReplyObject(reply); /* yours to use before that */
     return done;
 }
@@ -88,9 +97,8 @@ static void show(void *context, const retry_operation *op, const retry_failure *
         printf("    %s\n", line);
 }
 
-static retry_service service = {
-    .limit = {.max = 1}, /* one at a time */
-    .client = {.observe = show, .cut_after = ATTEMPT_TIMEOUT, .user_reasons = not_now}};
+static retry_service service = {.limit = {.max = 1}, /* one at a time */
+                                .client = {.observe = show, .cut_after = ATTEMPT_TIMEOUT}};
 
 static void operate(const char *line, bool careless)
 {

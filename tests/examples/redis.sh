@@ -70,6 +70,34 @@ until_shown SOCKET_NOT_AVAILABLE 3
 tell "Redis is started again, and reads its file"
 start_redis --key-load-delay 200
 until_ended
+
+# A second server takes over, and hands back. On whose side the port is decides who answers.
+mkdir "$folder/second"
+second_port=$(free_port $((port + 1)))
+as_server redis-server --bind 127.0.0.1 --port "$second_port" --dir "$folder/second" --save '' \
+    --replicaof 127.0.0.1 "$port" >>"$folder/second.log" 2>&1 &
+client="$client $!"
+second=$!
+second() { redis-cli -p "$second_port" "$@" 2>/dev/null; }
+in_step() { # COMMAND: the replica has all that the master has
+    "$1" INFO replication | grep -q "master_link_status:up" &&
+        [ "$(cli GET n)" = "$(second GET n)" ]
+}
+until_true "the second server does not follow" in_step second
+feed 100 "INCR n"
+until_ended
+until_true "the second server is behind" in_step second
+tell "the second server takes over"
+second REPLICAOF NO ONE >/dev/null
+cli REPLICAOF 127.0.0.1 "$second_port" >/dev/null
+feed 20 "INCR n"
+until_shown READONLY 2
+until_true "the first server does not follow" in_step cli
+tell "and hands back"
+cli REPLICAOF NO ONE >/dev/null
+until_ended
+kill "$second"
+client=${client% "$second"}
 end
 
 # The file is read by another server, as after a crash.
