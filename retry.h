@@ -200,6 +200,27 @@
       if (status == 10) // gRPC's ABORTED: it was rolled back
           failure.reason = CONFLICT;
 
+   Databases and queues answer what HTTP has no word for. In each row the server did nothing:
+
+      it says                                   reason                           also
+      ----------------------------------------  -------------------------------  ----------------
+      not yet: Redis LOADING, MASTERDOWN,       SERVICE_NOT_AVAILABLE            stage DISPATCH
+      CLUSTERDOWN; PostgreSQL 57P03; MongoDB
+      91; Kafka: a coordinator that loads
+      wrong node: READONLY, SQLSTATE 25006,     NODE_NOT_AVAILABLE               stage DISPATCH;
+      NotWritablePrimary, NOT_LEADER                                             disconnect
+      go there: MOVED, ASK                      USER, ALWAYS                     stop after 5
+      conflict: 40001, 40P01, badNonce, a lost  USER, FREE                       stop after a few
+      compare-and-swap
+      too much: S3's SlowDown, a quota          SERVICE_RESPONSE_CODE_INDICATED  throttle, but not
+                                                                                 for a quota
+
+   "Stop": an attempt counts `op->code_retries`, and leaves the failure zeroed when they are enough:
+   no budget ends these retries. An attempt may leave something behind. A transaction may be open
+   (MySQL's 1205 ends the statement alone): ROLLBACK before the next attempt, or half of it is
+   committed. A late answer may be on a bus: flush it. A create may have worked: a 409 after
+   `op->ambiguous` is a success.
+
    A transaction: before COMMIT the server rolls back what was not committed, so set safety YES.
    Leave `idempotent` false: if COMMIT's answer is lost, the operation fails, and is ambiguous. Then
    look for the transaction by an id that you wrote with it, once its server has let go of it.
