@@ -273,8 +273,10 @@
    delay: without it, clients that failed together return together. When 10,000 clients have failed
    together (make storm), the busiest 10 ms that follow see 10,000 calls without jitter, 1,524 with
    FULL and 656 with DECORRELATED. A server's Retry-After raises the delay: to retry_after_max at
-   most (AWS: 20 s), and by retry_after_slack at most (AWS_2026: 5 s). Set retry_after_spread, or a
-   fleet that is told "in 30 s" returns together. retry_fail_fast() retries only what always is.
+   most (AWS: 20 s), and by retry_after_slack at most (AWS_2026: 5 s). A fleet that is told "in 30
+   s" would return together: so each waits up to a quarter longer, at random. retry_after_spread
+   sets another share; 1 is none, as in AWS and AWS_2026. retry_fail_fast() retries only what always
+   is.
 
    A strategy of your own is a struct whose first member is a retry_strategy: a function. It may
    leave the rest to retry_policy_after, or answer later (retry_action_pending, retry_answer:
@@ -478,7 +480,7 @@
                 curve=       exponential constant controlled
                 jitter=      full equal spread decorrelated none
                 min= initial= max= throttled= retry-after-max= retry-after-slack=    duration
-                factor= spread= retry-after-spread=                                  ratio
+                factor= spread= retry-after-spread= (0: nothing)                     ratio
       budget    none (the default: every retry is paid) best-effort smithy aws aws-2026 grpc
                 capacity= cost= timeout-cost= throttle-cost= success= request=       tokens
                 per-second= base-per-second= floor=                                  tokens
@@ -1127,12 +1129,14 @@ typedef struct retry_policy {
     uint32_t max_attempts;          /* the first included (default: 0: no limit) */
     retry_ms retry_after_max;    /* ms; the most that a server may ask for (default: 0: no cap) */
     retry_ms retry_after_slack;  /* ms; the most above the computed delay (default: 0: no cap) */
-    uint32_t retry_after_spread; /* RETRY_RATIO of that wait, added at random (default: 0) */
+    uint32_t retry_after_spread; /* RETRY_RATIO of that wait, added at random; 1, as a number:
+                                    nothing (default: 0: a quarter) */
 } retry_policy;
 
 /* Answers, in this order: not permitted (NOT_IDEMPOTENT), attempts used up (ATTEMPTS_EXHAUSTED),
-   else the backoff's delay, raised to what the server wants within both caps, and spread. The last
-   retry uses the time that is left: a delay that would leave less than an attempt needs (see
+   else the backoff's delay, raised to what the server wants within both caps, and spread: by half
+   of the time behind it at most, and not at all if a gate wants it (retry_classify_permit). The
+   last retry uses the time that is left: a delay that would leave less than an attempt needs (see
    retry_next) ends at random in the last eighth of what can be spared, if that is as much. After a
    pushback to wait the curve begins anew. NULL: MISUSE. Sources: RFC 0049, Smithy, the AWS SDKs. */
 RETRY_API retry_action retry_policy_after(const retry_strategy *self, const retry_operation *op,
@@ -1146,8 +1150,11 @@ RETRY_API const retry_strategy *retry_best_effort(void);
 RETRY_API const retry_strategy *retry_fail_fast(void);
 
 /* All fields of a policy. */
-#define RETRY__POLICY_OF(after, backoff, throttle_backoff, attempts, after_max, after_slack) \
-    RETRY__INIT(RETRY__INIT(after), backoff, throttle_backoff, attempts, after_max, after_slack, 0)
+#define RETRY__POLICY_OF(after, backoff, throttle_backoff, attempts, after_max, after_slack)     \
+    RETRY__INIT(RETRY__INIT(after), backoff, throttle_backoff, attempts, after_max, after_slack, \
+                RETRY__SPREAD(after_max, after_slack))
+/* The AWS SDKs, whose presets have a cap, spread nothing. */
+#define RETRY__SPREAD(after_max, after_slack) ((after_max) != 0 || (after_slack) != 0 ? 1 : 0)
 #define RETRY__POLICY(curve, jitter, min, attempts, initial, throttled, throttled_max, after_max, \
                       after_slack, max, factor)                                                   \
     RETRY__POLICY_OF(retry_policy_after,                                                          \
@@ -1279,7 +1286,8 @@ RETRY_API retry_ms retry_connection_begin(retry_connection *connection, retry_ti
    stable_after ms just that: a fleet spreads. Called again it returns what is left; when that is
    over, without a _begin, it counts as an attempt that began now. NULL connection: 0. `failure`
    says why, NULL nothing:
-   - The server said when to come back (retry_after): the next attempt starts then, or later.
+   - The server said when to come back (retry_after): the next attempt starts then, up to a quarter
+   later at random, or later still.
    - Else, if trying again does not help (reason UNKNOWN, or NONE, unless it is the server's fault
    or safety is YES): it starts after the longest spacing, an eighth less at random. */
 RETRY_API retry_ms retry_connection_failed(retry_connection *connection,
@@ -2491,6 +2499,31 @@ static uint32_t retry__position(const retry_operation *op)
     return op->retry__since_pushback ? op->retry__since_pushback - 1u : op->retries;
 }
 
+/* ms to the deadline of an operation that is under way. */
+static retry_ms retry__remaining(const retry_operation *op, retry_time now)
+{
+    if (op->timeout == UINT32_MAX)
+        return UINT32_MAX;
+    return retry__left(op->started, op->timeout, now);
+}
+
+/* Whether a gate of the client's refused an attempt. */
+static bool retry__is_refusal(retry_reason reason)
+{
+    return reason == RETRY_REASON_CIRCUIT_BREAKER_OPEN || reason == RETRY_REASON_CLIENT_THROTTLED;
+}
+
+/* A server tells a whole fleet the same: each waits longer, by `most` at most, and by half of the
+   time behind the wait. A gate's own wait is exact. */
+static retry_ms retry__told(const retry_operation *op, const retry_failure *failure, retry_ms wait,
+                            retry_ms most)
+{
+    retry_ms behind = retry__subtract(retry__remaining(op, op->retry__now), wait);
+    if (retry__is_refusal(failure->reason))
+        return wait;
+    return wait + retry__pick(0, retry__min(most, behind >> 1), retry__draw(op->client));
+}
+
 /* What nearly all operations ask: its constants fold, and it takes less code than retry__policy. */
 static inline retry_action retry__best_effort(const retry_operation *op,
                                               const retry_failure *failure, uint32_t traits)
@@ -2503,7 +2536,9 @@ static inline retry_action retry__best_effort(const retry_operation *op,
         return retry_action_none(RETRY_CAUSE_NOT_IDEMPOTENT);
     high = failure->throttle ? retry__base(&throttled, n) : retry__base(&usual, n);
     high = retry__pick(usual.min, high, retry__draw(op->client));
-    return retry_action_after(retry__max(high, failure->retry_after));
+    if (failure->retry_after > high)
+        high = retry__told(op, failure, failure->retry_after, failure->retry_after >> 2);
+    return retry_action_after(high);
 }
 
 static retry_action retry__best_effort_after(const retry_strategy *self, const retry_operation *op,
@@ -2539,17 +2574,18 @@ RETRY_API const retry_strategy *retry_fail_fast(void)
 /* ---- The built-in strategy ----------------------------------------------------------------- */
 
 /* The delay, raised to what the server wants as far as the policy lets it. */
-static retry_ms retry__raise(const retry_policy *policy, const retry_operation *op, retry_ms wanted,
-                             retry_ms delay)
+static retry_ms retry__raise(const retry_policy *policy, const retry_operation *op,
+                             const retry_failure *failure, retry_ms delay)
 {
+    uint32_t spread = retry__or(policy->retry_after_spread, RETRY_RATIO(0.25));
+    retry_ms wanted = failure->retry_after;
     if (policy->retry_after_max != 0)
         wanted = retry__min(wanted, policy->retry_after_max);
     if (policy->retry_after_slack != 0)
         wanted = retry__min(wanted, retry__add(delay, policy->retry_after_slack));
     if (wanted <= delay)
         return delay;
-    return retry__add(
-        wanted, retry__pick(0, retry__scale(wanted, policy->retry_after_spread), retry_random(op)));
+    return retry__told(op, failure, wanted, spread == 1 ? 0 : retry__scale(wanted, spread));
 }
 
 /* The delay by any jitter. */
@@ -2603,14 +2639,6 @@ static bool retry__poor(const retry_operation *op, uint32_t traits)
         return false;
     retry__budget_move(op, RETRY__BUDGET_GIVE, 0); /* what has come in counts */
     return retry__load(&budget->retry__balance) < half;
-}
-
-/* ms to the deadline of an operation that is under way. */
-static retry_ms retry__remaining(const retry_operation *op, retry_time now)
-{
-    if (op->timeout == UINT32_MAX)
-        return UINT32_MAX;
-    return retry__left(op->started, op->timeout, now);
 }
 
 /* ms that answers of a server, or node, take now; 0: none is known. */
@@ -2674,7 +2702,7 @@ RETRY__INLINE retry_action retry__policy(const retry_strategy *self, const retry
     if (delay > left >> 1) /* the last, perhaps */
         delay = retry__last_delay(op, delay, left);
     if (failure->retry_after > delay)
-        delay = retry__raise(policy, op, failure->retry_after, delay);
+        delay = retry__raise(policy, op, failure, delay);
     return retry_action_after(delay);
 }
 
@@ -2833,12 +2861,6 @@ static uint32_t retry__retry_cost(const retry_budget_options *options, const ret
     if (failure->throttle && (failure->retry_after == 0 || options->throttle_cost < cost))
         cost = retry__or(options->throttle_cost, cost);
     return cost;
-}
-
-/* Whether a gate of the client's refused an attempt. */
-static bool retry__is_refusal(retry_reason reason)
-{
-    return reason == RETRY_REASON_CIRCUIT_BREAKER_OPEN || reason == RETRY_REASON_CLIENT_THROTTLED;
 }
 
 /* An application's reason that is contention, for which nothing is paid: both in one test. */
@@ -3308,7 +3330,9 @@ static void retry__connection_hear(retry_connection *connection, const retry_fai
 {
     retry_ms told = retry__forbids(failure) ? 0 : failure->retry_after;
     retry_ms wait = told;
-    if (told == 0 && retry__connection_final(failure)) {
+    if (told != 0) /* by a server that tells a whole fleet the same */
+        wait = retry__add(told, retry__pick(0, told >> 2, retry__connection_draw(connection)));
+    else if (retry__connection_final(failure)) {
         retry_backoff backoff;
         retry__connection_backoff(connection, &backoff);
         wait = retry__longest(&backoff);
@@ -6514,6 +6538,7 @@ static const retry__preset *retry__policy_preset(retry_policy *policy, retry__sc
     policy->max_attempts = preset->attempts;
     policy->retry_after_max = preset->after_max;
     policy->retry_after_slack = preset->after_slack;
+    policy->retry_after_spread = RETRY__SPREAD(preset->after_max, preset->after_slack);
     return preset;
 }
 
@@ -6543,6 +6568,8 @@ RETRY_API bool retry_parse_policy(retry_policy *policy, const char *text, size_t
         if (preset->throttled_max != 0 && parsed.backoff.max == preset->max) /* said or not */
             parsed.throttle_backoff.max = preset->throttled_max;
     }
+    if (at[RETRY__AT_AFTER_SPREAD] && parsed.retry_after_spread == 0)
+        parsed.retry_after_spread = 1; /* none */
     if (!fault)
         fault = retry__policy_sense(&parsed, at, &scan.text);
     if (!fault)

@@ -112,7 +112,7 @@ static double fleet_jittered(fleet_bins bins, const retry_backoff *backoff, dice
 static void fleet_other_rows(dice *chance)
 {
     static fleet_bins ordered, spread, reconnecting, phased;
-    fleet_ordered(ordered, 0, chance);
+    fleet_ordered(ordered, 1, chance); /* a number: none */
     fleet_ordered(spread, RETRY_RATIO(0.2), chance);
     fleet_reconnects(reconnecting, 0, chance);
     fleet_reconnects(phased, 5000, chance);

@@ -809,6 +809,7 @@ static void test_skip_wait(void)
             retry_connection connection = climbed(0);
             retry_failure failure = failed_as(RETRY_REASON_SERVER_ERROR, rows[i].told);
             retry_time now = AT(CLIMBED + rows[i].passed);
+            number = 0;
             retry_connection_failed(&connection, &failure, AT(CLIMBED));
             retry_connection_failed(&connection, NULL, AT(CLIMBED)); /* forgets nothing */
             number = randoms[j];
@@ -828,6 +829,7 @@ static void test_told_twice(void)
     const retry_failure hour = failed_as(RETRY_REASON_SERVER_ERROR, 3600000);
     const retry_failure second = failed_as(RETRY_REASON_SERVER_ERROR, 1000);
     retry_connection connection = climbed(0);
+    number = 0;
     retry_connection_failed(&connection, &hour, AT(CLIMBED));
     CHECK_EQUAL(3600000, retry_connection_failed(&connection, &second, AT(CLIMBED)));
     retry_connection_skip_wait(&connection, AT(CLIMBED));
@@ -883,6 +885,7 @@ static void test_retry_after(void)
         begin(&connection, MIDDLE, AT(1000));
         told = failed_as(RETRY_REASON_SERVER_ERROR, rows[i].wanted);
         check_row("%lu ms", (unsigned long)rows[i].wanted);
+        number = 0;
         CHECK_RANGE(rows[i].wait - 1, rows[i].wait + 1,
                     retry_connection_failed(&connection, &told, AT(1000)));
         CHECK_RANGE(rows[i].wait - 1, rows[i].wait + 1,
@@ -902,6 +905,7 @@ static void test_retry_after_of_one_that_stands(void)
     retry_connection connection = climbed(1);
     const retry_failure told = failed_as(RETRY_REASON_SERVER_ERROR, 3000);
     retry_connection_established(&connection, AT(CLIMBED + 100));
+    number = 0;
     CHECK_EQUAL(3000, retry_connection_failed(&connection, &told, AT(CLIMBED + 90000)));
     CHECK_EQUAL(2000, retry_connection_failed(&connection, NULL, AT(CLIMBED + 91000)));
     CHECK(counts_from_one(&connection, AT(CLIMBED + 93000)));
@@ -912,7 +916,33 @@ static void test_retry_after_out_of_turn(void)
 {
     const retry_failure told = failed_as(RETRY_REASON_SERVER_ERROR, 30000);
     retry_connection connection = grpc();
+    number = 0;
     CHECK_EQUAL(30000, retry_connection_failed(&connection, &told, AT(0)));
+}
+
+/* It is spread by a quarter at most, also for who skips the wait, and never shorter. */
+static void test_retry_after_is_spread(void)
+{
+    static const struct {
+        retry_ms told;
+        uint32_t random;
+        retry_ms wait;
+    } rows[] = {{30000, 0, 30000},
+                {30000, MIDDLE, 33750},
+                {30000, TOP, 37500},
+                {0x7fffffff, TOP, 0x80000000u},
+                {UINT32_MAX, TOP, 0x80000000u}};
+    size_t i;
+    for (i = 0; i < CHECK_COUNT(rows); i++) {
+        retry_connection connection = grpc();
+        const retry_failure told = failed_as(RETRY_REASON_SERVER_ERROR, rows[i].told);
+        check_row("%lu, random %lu", (unsigned long)rows[i].told, (unsigned long)rows[i].random);
+        begin(&connection, MIDDLE, AT(0));
+        number = rows[i].random;
+        CHECK_EQUAL(rows[i].wait, retry_connection_failed(&connection, &told, AT(0)));
+        retry_connection_skip_wait(&connection, AT(0));
+        CHECK_EQUAL(rows[i].wait, retry_connection_wait(&connection, AT(0)));
+    }
 }
 
 /* ---- why it failed ------------------------------------------------------------------------- */
@@ -938,7 +968,7 @@ static void test_causes(void)
         {"refused", &refused, 1000, 1000},
         {"lost", &lost, 1000, 1000},
         {"a wrong password", &wrong_password, 105000, 120000},
-        {"a wrong password, and a time", &asked, 9000, 9000},
+        {"a wrong password, and a time", &asked, 9000, 11250},
         {"unknown", &unknown, 105000, 120000},
         {"the server forbids it", &never, 105000, 120000},
         {"none, the server's fault", &of_server, 1000, 1000},
@@ -967,6 +997,7 @@ static void test_final_by_own_backoff(void)
     connection.backoff.initial = 500;
     connection.backoff.max = 60000;
     retry_connection_begin(&connection, AT(0));
+    number = MIDDLE;
     CHECK_EQUAL(56250, retry_connection_failed(&connection, &final, AT(0)));
     CHECK_EQUAL(55250, retry_connection_failed(&connection, NULL, AT(1000)));
     number = TOP;
@@ -1031,6 +1062,7 @@ int main(void)
     RUN(test_retry_after);
     RUN(test_retry_after_of_one_that_stands);
     RUN(test_retry_after_out_of_turn);
+    RUN(test_retry_after_is_spread);
     RUN(test_causes);
     RUN(test_final_by_own_backoff);
     RUN(test_max_connect_timeout);

@@ -135,6 +135,7 @@ static void test_longest_delay(void)
 static void test_retry_after(void)
 {
     set_up();
+    policy.retry_after_spread = 1; /* nothing */
     request.timeout = UINT32_MAX;
     retry_start(&request, NULL, START);
     CHECK_EQUAL(DAYS_40 / 2, fails(DAYS_40 / 2, START).delay);

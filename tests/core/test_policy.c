@@ -222,20 +222,20 @@ static const struct {
     uint32_t spread;
     retry_ms low, high;
 } waits[] = {
-    {"nothing", 0, 0, 0, 0, 10, 10},
-    {"less", 9, 0, 0, 0, 10, 10},
-    {"the same", 10, 0, 0, 0, 10, 10},
-    {"more", 11, 0, 0, 0, 11, 11},
-    {"much more", 30000, 0, 0, 0, 30000, 30000},
-    {"all there is", UINT32_MAX, 0, 0, 0, UINT32_MAX, UINT32_MAX},
-    {"max", 30000, 20000, 0, 0, 20000, 20000},
-    {"max, not reached", 30000, 30001, 0, 0, 30000, 30000},
-    {"max below the computed", 30000, 5, 0, 0, 10, 10},
-    {"slack", 30000, 0, 5000, 0, 5010, 5010},
-    {"slack, not reached", 5009, 0, 5000, 0, 5009, 5009},
-    {"slack, largest", UINT32_MAX, 0, UINT32_MAX, 0, UINT32_MAX, UINT32_MAX},
-    {"max below slack", 30000, 400, 5000, 0, 400, 400},
-    {"slack below max", 30000, 20000, 50, 0, 60, 60},
+    {"nothing", 0, 0, 0, 1, 10, 10},
+    {"less", 9, 0, 0, 1, 10, 10},
+    {"the same", 10, 0, 0, 1, 10, 10},
+    {"more", 11, 0, 0, 1, 11, 11},
+    {"much more", 30000, 0, 0, 1, 30000, 30000},
+    {"all there is", UINT32_MAX, 0, 0, 1, UINT32_MAX, UINT32_MAX},
+    {"max", 30000, 20000, 0, 1, 20000, 20000},
+    {"max, not reached", 30000, 30001, 0, 1, 30000, 30000},
+    {"max below the computed", 30000, 5, 0, 1, 10, 10},
+    {"slack", 30000, 0, 5000, 1, 5010, 5010},
+    {"slack, not reached", 5009, 0, 5000, 1, 5009, 5009},
+    {"slack, largest", UINT32_MAX, 0, UINT32_MAX, 1, UINT32_MAX, UINT32_MAX},
+    {"max below slack", 30000, 400, 5000, 1, 400, 400},
+    {"slack below max", 30000, 20000, 50, 1, 60, 60},
     {"spread", 1000, 0, 0, RETRY_RATIO(0.5), 1000, 1500},
     {"spread of the capped", 30000, 1000, 0, RETRY_RATIO(0.5), 1000, 1500},
     {"spread of the slackened", 30000, 0, 990, RETRY_RATIO(0.5), 1000, 1500},
@@ -243,8 +243,14 @@ static const struct {
     {"spread of less", 10, 0, 0, RETRY_RATIO(0.5), 10, 10},
     {"spread of the capped away", 30000, 10, 0, RETRY_RATIO(0.5), 10, 10},
     {"spread above 1", 1000, 0, 0, RETRY_RATIO(3), 1000, 4000},
-    {"spread, saturated", UINT32_MAX - 5, 0, 0, RETRY_RATIO(1), UINT32_MAX - 5, UINT32_MAX},
+    {"spread, past the deadline", UINT32_MAX - 5, 0, 0, RETRY_RATIO(1), UINT32_MAX - 5,
+     UINT32_MAX - 5},
     {"spread, largest", UINT32_MAX, 0, 0, UINT32_MAX, UINT32_MAX, UINT32_MAX},
+    {"a quarter", 30000, 0, 0, 0, 30000, 37500},
+    {"a quarter of the capped", 30000, 1000, 0, 0, 1000, 1250},
+    {"a quarter of less", 9, 0, 0, 0, 10, 10},
+    {"half of the time behind it", 70000, 0, 0, 0, 70000, 72500},
+    {"another share, half of the time behind it", 70000, 0, 0, RETRY_RATIO(1), 70000, 72500},
 };
 
 static void test_retry_after(void)
@@ -264,6 +270,63 @@ static void test_retry_after(void)
         op.client = &high;
         CHECK_RANGE(waits[i].high - (waits[i].high > waits[i].low), waits[i].high,
                     ask(&policy, &op, &failure).delay);
+    }
+}
+
+/* Of 5,000 clients that are told 30 s, 667 come in a second on an average, and none before. */
+static void test_told_fleet(void)
+{
+    static const retry_policy policy = RETRY_POLICY_BEST_EFFORT;
+    unsigned seconds[8] = {0}, i;
+    for (i = 0; i < 5000; i++) {
+        retry_client client = client_of(&policy.base, NULL);
+        retry_failure failure = check_failure_of(RETRY_REASON_KV_LOCKED);
+        retry_operation op = begun(&client);
+        retry_ms delay;
+        failure.retry_after = 30000;
+        delay = decide(&op, &failure, 0).delay;
+        CHECK_RANGE(30000, 37500, delay);
+        seconds[(delay - 30000) / 1000]++;
+    }
+    for (i = 0; i < CHECK_COUNT(seconds); i++) {
+        check_row("second %u", i);
+        CHECK_RANGE(i < 7 ? 530 : 230, i < 7 ? 800 : 440, seconds[i]);
+    }
+}
+
+/* A gate's own wait is exact; the AWS SDKs spread nothing; retry_best_effort as a policy. */
+static void test_spread_of(void)
+{
+    static const retry_policy aws = RETRY_POLICY_AWS, aws_2026 = RETRY_POLICY_AWS_2026;
+    static const retry_policy smithy = RETRY_POLICY_SMITHY;
+    static const retry_policy best_effort = RETRY_POLICY_BEST_EFFORT;
+    static const struct {
+        const char *name;
+        const retry_strategy *strategy;
+        retry_reason reason;
+        bool pushback;
+        retry_ms high;
+    } rows[] = {
+        {"AWS", &aws.base, RETRY_REASON_KV_LOCKED, false, 20000},
+        {"AWS_2026", &aws_2026.base, RETRY_REASON_KV_LOCKED, false, 5050},
+        {"SMITHY", &smithy.base, RETRY_REASON_KV_LOCKED, false, 37500},
+        {"BEST_EFFORT", &best_effort.base, RETRY_REASON_KV_LOCKED, false, 37500},
+        {"BEST_EFFORT, a breaker", &best_effort.base, RETRY_REASON_CIRCUIT_BREAKER_OPEN, false,
+         30000},
+        {"BEST_EFFORT, a pushback", &best_effort.base, RETRY_REASON_KV_LOCKED, true, 30000},
+        {"retry_best_effort", NULL, RETRY_REASON_KV_LOCKED, false, 37500},
+        {"retry_best_effort, a breaker", NULL, RETRY_REASON_CIRCUIT_BREAKER_OPEN, false, 30000},
+        {"retry_best_effort, a pushback", NULL, RETRY_REASON_KV_LOCKED, true, 30000},
+    };
+    size_t i;
+    for (i = 0; i < CHECK_COUNT(rows); i++) {
+        retry_client high = client_of(rows[i].strategy, top);
+        retry_failure failure = check_failure_of(rows[i].reason);
+        retry_operation op = begun(&high);
+        check_row("%s", rows[i].name);
+        failure.retry_after = 30000;
+        failure.pushback = rows[i].pushback;
+        CHECK_EQUAL(rows[i].high, decide(&op, &failure, 0).delay);
     }
 }
 
@@ -667,6 +730,8 @@ int main(void)
     RUN(test_throttle_backoff);
     RUN(test_best_effort_throttled);
     RUN(test_retry_after);
+    RUN(test_told_fleet);
+    RUN(test_spread_of);
     RUN(test_preset_delays);
     RUN(test_preset_attempts);
     RUN(test_best_effort);

@@ -675,6 +675,7 @@ static void test_wish_behind_an_order(void)
 {
     retry_policy policy = policy_of(RETRY_CURVE_CUSTOM, RETRY_JITTER_NONE);
     policy.retry_after_slack = 10;
+    policy.retry_after_spread = 1; /* nothing */
     set_up(&policy.base);
     plain();
     plain();

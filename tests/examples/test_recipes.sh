@@ -92,7 +92,7 @@ mutants() { # of $name
         changed even rate.c 's/RETRY_TOKENS(burst)/RETRY_TOKENS(1)/' "The first ten"
         ;;
     fleet)
-        changed together fleet.c '/retry_after_spread/d' "Those who are told to wait"
+        changed together fleet.c 's/retry_after_spread = RETRY_RATIO(0.5)/retry_after_spread = 1/' "Those who are told to wait"
         changed unpaid fleet.c 's/retry_service_init(service, now);/service->gates.in_flight = now;/' \
             "It sends less"
         ;;

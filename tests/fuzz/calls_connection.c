@@ -138,7 +138,9 @@ static retry_ms asked_left(void)
 static void hear(const retry_failure *failure)
 {
     const retry_backoff used = backoff();
-    retry_ms asked = measured(failure->retry_after);
+    uint64_t told = failure->retry_after, more = told / 4;
+    uint64_t spread = told + ((more * drawn + drawn) >> 32);
+    retry_ms asked = measured(spread < UINT32_MAX ? (retry_ms)spread : UINT32_MAX);
     if (asked == 0 && failure->reason <= RETRY_REASON_UNKNOWN) {
         retry_ms base = retry_backoff_base(&used, UINT32_MAX), less = base >> 3;
         defer(measured(base - less + (retry_ms)(((uint64_t)less * drawn + drawn) >> 32)));

@@ -186,6 +186,19 @@ static retry_ms custom(const retry_backoff *self, uint32_t attempt)
     return self->initial ^ attempt;
 }
 
+static retry_ms left(void);
+
+/* A wait with up to `most` more, half of the time behind it at most; a gate's own is exact. */
+static retry_ms spread_wait(const retry_failure *failure, retry_ms wait, uint64_t most)
+{
+    uint64_t behind = left() > wait ? (left() - wait) / 2 : 0;
+    if (failure->reason == RETRY_REASON_CIRCUIT_BREAKER_OPEN ||
+        failure->reason == RETRY_REASON_CLIENT_THROTTLED)
+        return wait;
+    most = most < behind ? most : behind;
+    return wait + (retry_ms)((most * drawn + drawn) >> 32);
+}
+
 /* What the server asks for, as far as the policy lets it, and spread; if it is more than the delay.
  */
 static retry_ms raised(const retry_failure *failure, retry_ms delay)
@@ -198,11 +211,10 @@ static retry_ms raised(const retry_failure *failure, retry_ms delay)
         asked = most;
     if (asked <= delay)
         return delay;
-    spread = saturate((asked * policy.retry_after_spread + 0x8000) >> 16);
-    return saturate(asked + ((spread * drawn + drawn) >> 32));
+    spread = policy.retry_after_spread ? policy.retry_after_spread : 0x4000; /* a quarter */
+    return spread_wait(failure, (retry_ms)asked,
+                       spread == 1 ? 0 : saturate((asked * spread + 0x8000) >> 16));
 }
-
-static retry_ms left(void);
 
 /* A delay that leaves less than an eighth of the timeout ends in the last eighth of what can be
    spared, if that is as much. Best effort by default has no such last retry. */

@@ -98,7 +98,9 @@ static inline void write_policy(char *text, const retry_policy *policy)
         write_ratio(text, "spread", backoff->spread);
     write_duration(text, "retry-after-max", policy->retry_after_max);
     write_duration(text, "retry-after-slack", policy->retry_after_slack);
-    write_ratio(text, "retry-after-spread", policy->retry_after_spread);
+    if (policy->retry_after_spread != 0) /* 1: nothing, which is 0 in a text */
+        write_ratio(text, "retry-after-spread",
+                    policy->retry_after_spread == 1 ? 0 : policy->retry_after_spread);
 }
 
 static inline void write_budget(char *text, const retry_budget_options *options)
