@@ -2514,14 +2514,12 @@ static bool retry__is_refusal(retry_reason reason)
 }
 
 /* A server tells a whole fleet the same: each waits longer, by `most` at most, and by half of the
-   time behind the wait. A gate's own wait is exact. */
-static retry_ms retry__told(const retry_operation *op, const retry_failure *failure, retry_ms wait,
-                            retry_ms most)
+   time behind the wait. */
+static retry_ms retry__told(const retry_operation *op, retry_ms wait, retry_ms most,
+                            uint32_t random)
 {
     retry_ms behind = retry__subtract(retry__remaining(op, op->retry__now), wait);
-    if (retry__is_refusal(failure->reason))
-        return wait;
-    return wait + retry__pick(0, retry__min(most, behind >> 1), retry__draw(op->client));
+    return retry__pick(wait, wait + retry__min(most, behind >> 1), random);
 }
 
 /* What nearly all operations ask: its constants fold, and it takes less code than retry__policy. */
@@ -2530,14 +2528,17 @@ static inline retry_action retry__best_effort(const retry_operation *op,
 {
     static const retry_backoff usual = RETRY_BACKOFF_BEST_EFFORT;
     static const retry_backoff throttled = RETRY_BACKOFF_THROTTLED;
-    uint32_t n = retry__position(op);
-    retry_ms high;
+    uint32_t n = retry__position(op), random;
+    retry_ms high, most;
     if (!retry__permits(op, traits))
         return retry_action_none(RETRY_CAUSE_NOT_IDEMPOTENT);
+    random = retry__draw(op->client);
     high = failure->throttle ? retry__base(&throttled, n) : retry__base(&usual, n);
-    high = retry__pick(usual.min, high, retry__draw(op->client));
-    if (failure->retry_after > high)
-        high = retry__told(op, failure, failure->retry_after, failure->retry_after >> 2);
+    high = retry__pick(usual.min, high, random);
+    if (failure->retry_after > high) { /* a gate's own wait is exact */
+        most = retry__is_refusal(failure->reason) ? 0 : failure->retry_after >> 2;
+        high = retry__told(op, failure->retry_after, most, random);
+    }
     return retry_action_after(high);
 }
 
@@ -2585,7 +2586,9 @@ static retry_ms retry__raise(const retry_policy *policy, const retry_operation *
         wanted = retry__min(wanted, retry__add(delay, policy->retry_after_slack));
     if (wanted <= delay)
         return delay;
-    return retry__told(op, failure, wanted, spread == 1 ? 0 : retry__scale(wanted, spread));
+    if (spread == 1 || retry__is_refusal(failure->reason)) /* a gate's own wait is exact */
+        return wanted;
+    return retry__told(op, wanted, retry__scale(wanted, spread), retry__draw(op->client));
 }
 
 /* The delay by any jitter. */
@@ -2878,15 +2881,15 @@ static void retry__charge(const retry_operation *op, const retry_failure *failur
         retry__budget_move(op, RETRY__BUDGET_CHARGE, retry__retry_cost(&budget->options, failure));
 }
 
-/* The operation pays for a retry, at the price of the failure before it, or nothing; false: it
-   cannot. */
-static bool retry__pay(retry_operation *op, uint32_t traits, bool nothing)
+/* The operation pays for a retry, at the price of the failure before it, or nothing if it goes
+   elsewhere; false: it cannot. */
+static bool retry__pay(retry_operation *op, uint32_t traits)
 {
     const retry_budget *budget = retry__budget(op);
     uint32_t cost = 0;
     if (!budget || retry__is_free(op->failure.reason))
         return true;
-    if (!budget->options.charge_failures && !nothing) {
+    if (!budget->options.charge_failures && !op->retry__elsewhere) {
         if ((traits & RETRY__TRAIT_UNSENT) != 0 &&
             (op->retry__paid != 0 || !retry__is_refusal(op->failure.reason)))
             return true; /* what was paid pays for the next attempt */
@@ -2905,21 +2908,18 @@ static inline void retry__conclude(retry_operation *op, retry_action action, uin
     uint8_t cause = (traits & RETRY__TRAIT_ALWAYS) != 0 ? (uint8_t)RETRY_CAUSE_ALWAYS
                                                         : (uint8_t)RETRY_CAUSE_STRATEGY;
     retry_ms left = retry__remaining(op, op->retry__now), delay = action.delay;
-    bool elsewhere = false; /* what failed tells of one node, not of the service */
     if (action.kind != RETRY_ACTION_AFTER) {
         retry__end(op, &op->failure, RETRY_VERDICT_FAIL, action.cause, 0);
         return;
     }
-    if (op->failure.pushback || op->retry__since_pushback != 0)
-        delay = retry__pushback_delay(op, delay);
-    else
-        elsewhere = op->retry__elsewhere;
-    if (elsewhere)
+    if (op->retry__elsewhere)
         delay = 0;
+    else if (op->failure.pushback || op->retry__since_pushback != 0)
+        delay = retry__pushback_delay(op, delay);
     delay = retry__min(delay, RETRY__LONGEST);
     if (delay >= left) {
         retry__end(op, &op->failure, RETRY_VERDICT_EXPIRE, RETRY_CAUSE_DEADLINE, left);
-    } else if (cause == RETRY_CAUSE_STRATEGY && !retry__pay(op, traits, elsewhere)) {
+    } else if (cause == RETRY_CAUSE_STRATEGY && !retry__pay(op, traits)) {
         retry__end(op, &op->failure, RETRY_VERDICT_FAIL, RETRY_CAUSE_BUDGET_EXHAUSTED, delay);
     } else {
         if (op->retries != UINT32_MAX) { /* code_retries is never more */
@@ -5602,14 +5602,16 @@ static void retry__node_learn(const struct retry__attempt *attempt)
 }
 
 /* A copy of the operation failed at a node. The first retry goes at once to another that answered
-   well last, if there is one. When all have failed, the others come before the last once more. */
+   well last, if there is one, and no pushback. When all have failed, the others come before the
+   last once more. */
 static void retry__node_failed(const struct retry__attempt *attempt)
 {
     retry_operation *op = attempt->op;
     uint32_t last = retry__node_bit(attempt->copy->retry__node);
     uint32_t node, nodes = op->client->nodes, failed = op->retry__failed | last;
+    bool may = op->retries == 0 && !op->failure.pushback && !attempt->failure->pushback;
     op->retry__elsewhere = false;
-    for (node = 0; op->retries == 0 && node < nodes; node++) {
+    for (node = 0; may && node < nodes; node++) {
         if (!retry__has_node(failed, node) && retry__load(&op->client->gates[node].retry__ill) == 0)
             op->retry__elsewhere = true;
     }
