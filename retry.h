@@ -333,8 +333,17 @@
    is half full), retry_budget_balance tells what it holds. Your own retries pay by
    retry_budget_withdraw and retry_budget_deposit. One budget for many servers lets the one that is
    down use up the retries of all: give each a service. For hosts not known before: retry_scopes.
+   Names for which there is no slot share the budget of scopes.client. Without one they would retry
+   for nothing.
 
-      op->retry.client = retry_scope_client(&scopes, host, strlen(host), now);
+      static retry_scope slots[64]; // at first
+      static retry_budget others;
+      retry_budget_init(&others, &options, now);
+      scopes.client.budget = &others;
+      scopes.options = options; // of each name's own
+      scopes.slots = slots, scopes.count = 64;
+
+      op->retry.client = retry_scope_client(&scopes, host, strlen(host), now); // for each operation
       retry_start(&op->retry, NULL, now);
 
    SEVERAL NODES
@@ -1762,11 +1771,14 @@ typedef struct retry_scope {
 
 /* A bucket for each name: Smithy's scopes. Constant after the first look-up; slots do not move. */
 typedef struct retry_scopes {
-    retry_client client; /* the overflow's; each slot's begins as it (default: all defaults) */
+    retry_client client; /* the overflow's, with the budget that names without a slot share; each
+                            slot's begins as it (default: all defaults) */
     retry_budget_options options; /* of each slot's bucket (no default for the capacity) */
     retry_scope *slots;           /* yours, zeroed (default: NULL: all names overflow) */
     uint32_t count;               /* slots (default: 0) */
     retry_ms forget; /* ms without a look-up until a name may lose its slot (default: 0: 60000) */
+    uint32_t key;    /* of the hash: who does not know it cannot choose names that share a slot
+                        (default: 0: drawn by retry_draw at the first look-up) */
 } retry_scopes;
 
 /* The client of a name (`length` bytes; NULL counts as none), for an operation to start with. It
@@ -6115,13 +6127,16 @@ RETRY_API retry_clock retry_system_clock(void)
 /* ---- Scopes -------------------------------------------------------------------------------- */
 
 /* FNV-1a with a multiplier that moves every byte into the upper bits, which pick the slot. */
-RETRY__WRAPS static uint32_t retry__scope_hash(const void *name, size_t length)
+/* The shift lets all bits of the key have a part in the lowest ones, which meet the next byte. */
+RETRY__WRAPS static uint32_t retry__scope_hash(const void *name, size_t length, uint32_t key)
 {
     const unsigned char *bytes = (const unsigned char *)name;
-    uint32_t hash = RETRY__GOLDEN;
+    uint32_t hash = key;
     size_t i;
-    for (i = 0; bytes && i < length; i++)
+    for (i = 0; bytes && i < length; i++) {
         hash = (hash ^ bytes[i]) * RETRY__GOLDEN;
+        hash ^= hash >> 15;
+    }
     return hash;
 }
 
@@ -6143,7 +6158,9 @@ RETRY_API const retry_client *retry_scope_client(retry_scopes *scopes, const voi
         return NULL;
     if (!scopes->slots)
         return &scopes->client;
-    hash = retry__scope_hash(name, length);
+    if (scopes->key == 0)
+        scopes->key = retry__or(retry_draw(), 1);
+    hash = retry__scope_hash(name, length, scopes->key);
     reach = retry__min(scopes->count, 4); /* slots, from the one on that the hash picks */
     slot = scopes->slots + (uint32_t)(retry__product(hash, scopes->count - reach + 1) >> 32);
     for (; reach != 0; reach--, slot++) {

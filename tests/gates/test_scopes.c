@@ -25,6 +25,7 @@ static retry_scopes table_of(uint32_t count)
     scopes.options.retry_cost = COST;
     scopes.slots = &slots[1];
     scopes.count = count;
+    scopes.key = 1;
     return scopes;
 }
 
@@ -199,31 +200,53 @@ static void test_no_name(void)
 static void test_equal_hashes(void)
 {
     retry_scopes scopes = table_of(1);
-    const retry_client *client = drained(look_up(&scopes, "host2803840", START));
-    CHECK(look_up(&scopes, "host621099", START) == client);
-    CHECK(look_up(&scopes, "host621098", START) == &scopes.client);
+    const retry_client *client = drained(look_up(&scopes, "host1628650", START));
+    CHECK(look_up(&scopes, "host1273383", START) == client);
+    CHECK(look_up(&scopes, "host1273382", START) == &scopes.client);
     scopes = table_of(1);
-    drained(look_up(&scopes, "host1984961", START));
-    CHECK(look_up(&scopes, "host2054671", START) == &scopes.client);
+    drained(look_up(&scopes, "host2942825", START));
+    CHECK(look_up(&scopes, "host2380795", START) == &scopes.client);
     scopes = table_of(1);
-    drained(look_up(&scopes, "host3804412", START));
-    CHECK(look_up(&scopes, "host3260791", START) == &scopes.client);
+    drained(look_up(&scopes, "host1340670", START));
+    CHECK(look_up(&scopes, "host54578", START) == &scopes.client);
+}
+
+/* A key that is 0 is drawn once. With another the names that share a slot are others. */
+static void test_key(void)
+{
+    unsigned i, shared = 0;
+    for (i = 0; i < 100; i++) {
+        retry_scopes scopes = table_of(1);
+        const retry_client *client;
+        uint32_t key;
+        scopes.key = 0;
+        client = drained(look_up(&scopes, "host1628650", START));
+        key = scopes.key;
+        check_row("key %lu", (unsigned long)key);
+        CHECK(key != 0);
+        CHECK(look_up(&scopes, "host1628650", START) == client);
+        CHECK_EQUAL(key, scopes.key);
+        shared += look_up(&scopes, "host1273383", START) == client;
+    }
+    CHECK_EQUAL(0, shared);
 }
 
 /* One whose hash is 0: a slot that was never used is not taken for its own. */
 static void test_a_hash_of_0(void)
 {
     retry_scopes scopes = table_of(1);
-    const retry_client *client = look_up(&scopes, "n750121326", START);
+    const retry_client *client;
+    scopes.key = 'a'; /* which the first byte makes 0 */
+    client = look_up(&scopes, "a", START);
     CHECK(client == &slots[1].client);
     CHECK_EQUAL(CAPACITY, retry_budget_balance(client->budget));
     drained(client);
-    CHECK(look_up(&scopes, "n750121326", START) == client);
-    CHECK(look_up(&scopes, "n750121327", START) == &scopes.client);
+    CHECK(look_up(&scopes, "a", START) == client);
+    CHECK(look_up(&scopes, "b", START) == &scopes.client);
     fill(client);
-    CHECK(look_up(&scopes, "n750121327", START) == client);
+    CHECK(look_up(&scopes, "b", START) == client);
     drained(client);
-    CHECK(look_up(&scopes, "n750121326", START) == &scopes.client);
+    CHECK(look_up(&scopes, "a", START) == &scopes.client);
 }
 
 /* ---- who gets a slot ----------------------------------------------------------------------- */
@@ -709,6 +732,7 @@ int main(void)
     RUN(test_no_name);
     RUN(test_equal_hashes);
     RUN(test_a_hash_of_0);
+    RUN(test_key);
     RUN(test_a_new_slot_before_a_full_one);
     RUN(test_a_full_bucket_is_handed_on);
     RUN(test_the_first_full_bucket_is_handed_on);

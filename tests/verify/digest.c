@@ -636,6 +636,7 @@ static void scopes(void)
     table.options = options;
     table.slots = slots;
     table.count = COUNT(slots);
+    table.key = 1;
     for (i = 0; i < 20; i++) {
         char name[2] = {'a', 'a'};
         const retry_client *client;
