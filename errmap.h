@@ -517,6 +517,7 @@ typedef struct errmap_nmv {
     errmap_nmv_step errmap__step; /* private: the step under way */
     uint64_t errmap__revision;    /* private: of the current map, as last told */
     bool errmap__waiting;         /* private: the step under way is a wait */
+    uint8_t errmap__newer;        /* private: newer maps in a row; stays at 255 */
 } errmap_nmv;
 
 /* Starts with the current map at `revision`. NULL: nothing happens. */
@@ -524,7 +525,9 @@ RETRY_API void errmap_nmv_begin(errmap_nmv *nmv, uint64_t revision);
 
 /* Call this when the node that the last step's map names answers not-my-vbucket. `revision` is the
    newest that is known. Returns the first step of these that fits:
-   - The revision is newer than before: the current map at once.
+   - The revision is newer than before: the current map at once. But a server may show a newer one
+   each time: after five in a row, without an `interval` between them, they are looked up after 1,
+   10, 50, 100, 500, 1000, 1000 ... ms.
    - The bucket has a fast-forward map: that at once if the last step was the current map, else
      after `interval`.
    - The current map after `interval`.
@@ -533,8 +536,9 @@ RETRY_API errmap_nmv_step errmap_nmv_rejected(errmap_nmv *nmv, uint64_t revision
                                               bool has_fast_forward);
 
 /* Call this when a map comes during a step's delay; once the operation is sent again it is too
-   late. If the revision is newer, returns the current map at once. Otherwise, or when nothing
-   waits, nothing changes, and the step under way is returned. NULL: the current map at once. */
+   late. If the revision is newer, returns the current map, as after a rejection. Otherwise, or when
+   nothing waits, nothing changes, and the step under way is returned. NULL: the current map at
+   once. */
 RETRY_API errmap_nmv_step errmap_nmv_config(errmap_nmv *nmv, uint64_t revision);
 
 #ifdef __cplusplus
@@ -2256,6 +2260,20 @@ RETRY_API void errmap_nmv_begin(errmap_nmv *nmv, uint64_t revision)
     nmv->errmap__step.delay = 0;
     nmv->errmap__revision = revision;
     nmv->errmap__waiting = false;
+    nmv->errmap__newer = 0;
+}
+
+/* RFC 0049's ladder, from the sixth newer map in a row on. */
+static void errmap__nmv_newer(errmap_nmv *nmv, uint64_t revision)
+{
+    static const retry_backoff ladder = RETRY_BACKOFF_CONTROLLED;
+    uint8_t newer = nmv->errmap__newer;
+    errmap_nmv_begin(nmv, revision);
+    nmv->errmap__newer = (uint8_t)(newer + (newer != UINT8_MAX));
+    if (newer >= 5) {
+        nmv->errmap__step.delay = retry_backoff_base(&ladder, newer - 5u);
+        nmv->errmap__waiting = true;
+    }
 }
 
 RETRY_API errmap_nmv_step errmap_nmv_rejected(errmap_nmv *nmv, uint64_t revision,
@@ -2265,7 +2283,7 @@ RETRY_API errmap_nmv_step errmap_nmv_rejected(errmap_nmv *nmv, uint64_t revision
     if (!nmv)
         return at_once;
     if (revision > nmv->errmap__revision) {
-        errmap_nmv_begin(nmv, revision);
+        errmap__nmv_newer(nmv, revision);
     } else if (nmv->errmap__step.map == ERRMAP_MAP_CURRENT && has_fast_forward) {
         nmv->errmap__step.map = ERRMAP_MAP_FAST_FORWARD;
         nmv->errmap__step.delay = 0;
@@ -2274,6 +2292,8 @@ RETRY_API errmap_nmv_step errmap_nmv_rejected(errmap_nmv *nmv, uint64_t revision
         if (!has_fast_forward) /* any more */
             nmv->errmap__step.map = ERRMAP_MAP_CURRENT;
         nmv->errmap__step.delay = nmv->interval ? nmv->interval : 100;
+        if (nmv->errmap__waiting) /* it waited to the end */
+            nmv->errmap__newer = 0;
         nmv->errmap__waiting = true;
     }
     return nmv->errmap__step;
@@ -2282,7 +2302,7 @@ RETRY_API errmap_nmv_step errmap_nmv_rejected(errmap_nmv *nmv, uint64_t revision
 RETRY_API errmap_nmv_step errmap_nmv_config(errmap_nmv *nmv, uint64_t revision)
 {
     if (!nmv || (nmv->errmap__waiting && revision > nmv->errmap__revision))
-        return errmap_nmv_rejected(nmv, revision, false); /* the current map at once */
+        return errmap_nmv_rejected(nmv, revision, false); /* the current map */
     return nmv->errmap__step;
 }
 

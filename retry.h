@@ -572,9 +572,13 @@
    means "none": here 0 is the default. No timeout is UINT32_MAX, n retries are max_attempts n + 1,
    no jitter is RETRY_JITTER_NONE, no delay is a curve TABLE of one 0. (For client.cut_after,
    backoff.max and policy.retry_after_max 0 means no limit.) A random number of your own must fill
-   32 bits. With the 15 of some rand() full jitter makes 0 of each delay of up to 131 s. Tried with
-   gcc 11 and 12, and clang 13, 14 and 19, as C99 to C17 and C++11 to C++20: no warnings, with -Wall
-   -Wextra -Wpedantic -Wconversion -Wshadow and more.
+   32 bits. With the 15 of some rand() full jitter makes 0 of each delay of up to 131 s. This fills
+   them:
+
+      uint32_t bits = ((uint32_t)rand() << 15 ^ (uint32_t)rand()) << 15 ^ (uint32_t)rand();
+
+   Tried with gcc 11 and 12, and clang 13, 14 and 19, as C99 to C17 and C++11 to C++20: no warnings,
+   with -Wall -Wextra -Wpedantic -Wconversion -Wshadow and more.
 
    FIRMWARE
    No heap, no floating point at run time, no division, no clock and no lock of its own. Compile
@@ -1014,20 +1018,17 @@ RETRY_API bool retry_permitted(const retry_operation *op, const retry_failure *f
 
 /* ---- Delay --------------------------------------------------------------------------------- */
 
-/* x, 0 to 65535.9, as 16.16 fixed point, for initialisers; above 0 at least 2^-16: 0 is a default.
- */
+/* x, 0 to 65535.9, as 16.16 fixed point; above 0 it is at least 2^-16, as 0 is a default. */
 #ifdef __cplusplus
 #define RETRY_RATIO(x) static_cast<uint32_t>((x)*65536.0 + ((x) > 0 && (x) < 8e-6 ? 1 : 0.5))
 #else
 #define RETRY_RATIO(x) ((uint32_t)((x)*65536.0 + ((x) > 0 && (x) < 8e-6 ? 1 : 0.5)))
 #endif
 
-/* `initial` doubled with each retry, at most `max` (0: no cap), in any unit; times what `random`
-   (32 bits) draws from `low` to `high`, RETRY_RATIO below 2 (more is 1.9999; p percent are p *
-   65535 / 100); `low` if `high` is less. (0, 1) is full jitter, (1, 1) none. `max` is the cap after
-   the jitter, too, if `high` is 1. Saturates. 0 only if `initial` or `low` is:
-      random = ((uint32_t)rand() << 15 ^ (uint32_t)rand()) << 15 ^ (uint32_t)rand();
-      wait = retry_delay(100, 5000, retries, RETRY_RATIO(0.5), RETRY_RATIO(1), random); */
+/* `initial` doubled with each retry, at most `max` (0: no cap), in any unit; times what 32 `random`
+   bits draw from `low` to `high`: RETRY_RATIO, 1.9999 at most (p percent: p * 65535 / 100). If high
+   is 1 no delay is over max, if it is below low it is low. 0 only if `initial` or `low` is:
+      wait = retry_delay(100, 5000, retries, 0, RETRY_RATIO(1), random); */
 RETRY_API uint32_t retry_delay(uint32_t initial, uint32_t max, uint32_t retries, uint32_t low,
                                uint32_t high, uint32_t random);
 
@@ -2363,9 +2364,9 @@ static uint32_t retry__share(uint32_t value, uint32_t ratio)
 RETRY_API uint32_t retry_delay(uint32_t initial, uint32_t max, uint32_t retries, uint32_t low,
                                uint32_t high, uint32_t random)
 {
-    uint32_t base = retry__doubled(initial, max ? max : UINT32_MAX, retries), top = random >> 16;
-    uint32_t least = retry__share(base, low), most = retry__share(base, high), rest;
-    uint32_t count = most > least ? most - least : 0;
+    uint32_t base = retry__doubled(initial, max ? max : UINT32_MAX, retries);
+    uint32_t least = retry__share(base, low), top = random >> 16;
+    uint32_t most = retry__share(base, high), count = most > least ? most - least : 0, rest;
     count += count < UINT32_MAX;
     rest = retry__share(count, random & 0xffff) + ((count & 0xffff) * top & 0xffff);
     least += retry__share(count, top) + (rest >> 16); /* count * random / 2^32 */

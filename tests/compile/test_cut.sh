@@ -124,6 +124,13 @@ mkdir "$work/each"
 each_alone > "$work/each.log" 2>&1 &
 each=$!
 
+longest=abcdefghijklmno_ # 16 characters
+check "delay, a long prefix" quiet make -s cut PARTS=delay PREFIX=$longest OUT="$work/long.h"
+check_with clang-format "delay, a long prefix: lines" at_most "$(wc -l < "$work/long.h")" 60
+check "a function with an attribute" cut retry_next nats_ "$work/next.h"
+check "a function with an attribute: it is there" grep -q ' nats_retry_next(' "$work/next.h"
+rm -f "$work/long.h" "$work/next.h"
+
 # ---- Each part: lines at most, its unit tests, and what those call beside it --------------------------
 
 cat > "$work/parts" << 'END'
@@ -131,7 +138,7 @@ delay 60 core delay
 backoff 420 core backoff
 retry-after 360 core retry_after
 connection 850 core connection
-breaker 910 gates breaker,breaker_clocks,breaker_model,breaker_states,breaker_window retry_classify_errno retry_classify_stage retry_classify_grpc
+breaker 970 gates breaker,breaker_clocks,breaker_model,breaker_states,breaker_window retry_classify_errno retry_classify_stage retry_classify_grpc
 END
 mkdir "$work/own"
 while read -r part most_lines folder subjects more; do
@@ -311,6 +318,8 @@ for prefix in _ _az_ __ az__ a__z_; do
     check "PREFIX=$prefix" refuses "PREFIX=$prefix makes reserved names" PARTS=delay PREFIX=$prefix "$out"
 done
 printf 'AZ_INLINE int32_t az_retry_calc_delay(int32_t attempt,\n    int32_t delay);\n' > "$work/policy.h"
+check "a prefix that others have, too" cut delay az_ "$work/other.h" && rm -f "$work/other.h"
+printf 'AZ_INLINE int32_t az_retry_delay(int32_t attempt,\n    int32_t delay);\n' >> "$work/policy.h"
 check "a prefix that is taken" refuses "PREFIX=az_ is taken: policy.h" PARTS=delay PREFIX=az_ "$out"
 printf 'int main(void)\n{\n    return (int)bz_retry_delay(1, 2, 3, 4, 5, 6);\n}\n' > "$work/user.c"
 check "a prefix that is used" cut delay bz_ "$work/used.h"

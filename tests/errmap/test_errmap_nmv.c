@@ -260,11 +260,55 @@ static void test_as_an_order(void)
     CHECK_EQUAL(1000, decide(&op, &failure, 0).delay);
 }
 
+/* A server that shows a newer map each time, or that sends one during each wait: at 1 ms a round
+   trip one operation of 75 s asks it 5 times, 5 of the ladder's, and once a second. */
+static void test_newer_each_time(void)
+{
+    static const retry_ms delays[] = {0, 0, 0, 0, 0, 1, 10, 50, 100, 500, 1000, 1000};
+    uint32_t i, way;
+    for (way = 0; way < 3; way++) {
+        errmap_nmv nmv;
+        errmap_nmv_step step = {CURRENT, 0};
+        memset(&nmv, 0, sizeof nmv);
+        errmap_nmv_begin(&nmv, 0);
+        for (i = 0; i < 300; i++) {
+            retry_ms delay = i < CHECK_COUNT(delays) ? delays[i] : 1000;
+            check_row("way %lu, map %lu", (unsigned long)way, (unsigned long)i);
+            if (way == 1) /* between them the fast-forward map */
+                errmap_nmv_rejected(&nmv, i, true);
+            else if (way == 2 && step.delay == 0) /* between them a wait that a map ends */
+                errmap_nmv_rejected(&nmv, i, false);
+            step = way == 2 ? errmap_nmv_config(&nmv, i + 1)
+                            : errmap_nmv_rejected(&nmv, i + 1, way == 1);
+            CHECK_EQUAL(CURRENT, step.map);
+            CHECK_EQUAL(delay, step.delay);
+        }
+        errmap_nmv_rejected(&nmv, i, false);
+        errmap_nmv_rejected(&nmv, i, false); /* waited to the end: another row */
+        check_row("way %lu, another row", (unsigned long)way);
+        CHECK_EQUAL(0, errmap_nmv_rejected(&nmv, i + 1, false).delay);
+    }
+}
+
+/* At 1 ms a round trip an operation of 75 s asks such a server eleven times, and once a second. */
+static void test_newer_for_long(void)
+{
+    errmap_nmv nmv;
+    uint32_t now, asked = 0;
+    memset(&nmv, 0, sizeof nmv);
+    errmap_nmv_begin(&nmv, 0);
+    for (now = 0; now < 75000; asked++)
+        now += 1 + errmap_nmv_rejected(&nmv, asked + 1, false).delay;
+    CHECK_RANGE(80, 90, asked);
+}
+
 int main(void)
 {
     RUN(test_rows);
     RUN(test_low_half_is_not_enough);
     RUN(test_null);
     RUN(test_as_an_order);
+    RUN(test_newer_each_time);
+    RUN(test_newer_for_long);
     return check_done();
 }

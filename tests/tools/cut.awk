@@ -43,7 +43,7 @@ function read_units(    i, unit, title, open, text) {
                 text = text line[i] "\n"
                 open += (line[i] ~ /^#if/) - (line[i] ~ /^#endif/)
                 if (line[i] ~ /^#define RETRY_(H|IMPLEMENTED)$/ ||
-                    open <= 0 && (line[i] ~ /^(typedef|RETRY_API) [^{]*;/ || line[i + 1] == ""))
+                    open <= 0 && (line[i] ~ /^(typedef|(RETRY__NO_IGNORE )?RETRY_API) [^{]*;/ || line[i + 1] == ""))
                     break
             }
             ends[unit] = i
@@ -74,7 +74,7 @@ function study(unit, text,    at, to, n, k, row, name, remarks, enum) {
             name = substr(row[k], RSTART, RLENGTH)
             gsub(/^#define | ?[[(;={]$/, "", name)
             define(name, unit)
-            if (row[k] ~ /^RETRY_API / && unit < code)
+            if (row[k] ~ /^(RETRY__NO_IGNORE )?RETRY_API / && unit < code)
                 declares[unit] = name
         }
     enum = text ~ /(^|\n)enum/
@@ -221,14 +221,26 @@ function write(parts, to,    unit, k, name, mark) {
     close(file)
 }
 
-# Stops if another file in the folder has functions whose names begin so.
-function look_around(    folder, list, name, text) {
+# Whether the cut gives this name, which has the prefix.
+function given(name,    k, n, unit) {
+    name = substr(name, length(prefix) + 1)
+    n = split(defined[name] defined[substr(name, 1, 6) "_" substr(name, 7)], unit, " ")
+    for (k = 1; k <= n; k++)
+        if (unit[k] in taken)
+            return 1
+    return 0
+}
+
+# Stops if another file in the folder has functions of the cut's names.
+function look_around(parts,    folder, list, name, text) {
+    choose(parts)
     folder = out
     sub(/[^\/]*$/, "", folder)
     list = "ls -p '" (folder == "" ? "." : folder) "' 2> /dev/null"
     while ((list | getline name) > 0)
         while (name ~ /\.[ch][a-z+]*$/ && folder name != out && (getline text < (folder name)) > 0)
-            if (text ~ ("^[A-Za-z_][A-Za-z0-9_ *]*[ *]" prefix "retry_[a-z0-9_]*[(]"))
+            if (text ~ ("^[A-Za-z_][A-Za-z0-9_ *]*[ *]" prefix "retry_[a-z0-9_]*[(]") &&
+                match(text, prefix "retry_[a-z0-9_]*[(]") && given(substr(text, RSTART, RLENGTH - 1)))
                 fault("PREFIX=" prefix " is taken: " name " has " text)
 }
 
@@ -242,7 +254,8 @@ END {
     if (out !~ /[^\/]$/ || out == FILENAME)
         fault("OUT must be the file to write, as OUT=nats_retry.h")
     read_units()
-    look_around()
+    if (!each)
+        look_around(parts)
     n = each ? split(parts, list, " ") : 1
     for (k = 1; k <= n; k++)
         write(each ? list[k] : parts, out (each ? "/" list[k] ".h" : ""))
