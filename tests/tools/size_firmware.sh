@@ -125,7 +125,7 @@ uint32_t work(uint32_t n, uint32_t now)
     return retry_connection_failed(&connection, NULL, now);
 }
 END
-row 1405 "a reconnect" reconnect.c
+row 1450 "a reconnect" reconnect.c
 cat > "$dir/operation.c" << END
 $head
 static retry_service service;
