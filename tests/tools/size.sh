@@ -57,7 +57,7 @@ breaker="retry_breaker_ask retry_breaker_report retry_breaker_release
     retry_breaker_reset retry_breaker_state retry_classify_permit"
 flash 184 "a delay (retry_delay)" retry_delay
 flash 610 "a delay of any curve (retry_backoff_delay)" retry_backoff_delay
-flash 3600 "retry_run" retry_run
+flash 3610 "retry_run" retry_run
 # shellcheck disable=SC2086 # one word a function
 {
     flash 3500 "an operation" $operation
