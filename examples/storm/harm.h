@@ -83,7 +83,7 @@ static const char *const harm_causes[HARM_CAUSES] = {
     [HARM_FRESH] = "each call is a new process, which has four retries in hand",
     [HARM_MANY] = "each of 1000 processes has four retries in hand",
     [HARM_GATEWAY] = "1000 processes send again what a gateway gave up, and the server works on",
-    [HARM_HEAVY] = "heavy calls are cut, and done again",
+    [HARM_HEAVY] = "what outlasts cut_after is cut, and done again",
     [HARM_POOL] = "a thread that waits for a retry begins no other call",
     [HARM_FULL] = "a full queue: what is cut is sent again, what waits is late",
     [HARM_RESETS] = "one process: failures lower its limit, and what waits for it is late",
@@ -103,6 +103,14 @@ static bool harm_needs_more(const world_plan *w)
            (w->healthy || w->set.work > HARM_AFTER / 2);
 }
 
+/* Whether answers take as long as cut_after. */
+static bool harm_outlasts(const world_plan *w)
+{
+    double work = w->set.work ? w->set.work : CROWD_WORK;
+    return w->fault == CROWD_SLOW && w->set.cut_after != 0 &&
+           work * w->set.slowness >= w->set.cut_after;
+}
+
 static uint32_t harm_cause(const world_plan *w)
 {
     bool full = w->fault == CROWD_SPIKE || w->fault == CROWD_SLOW || w->fault == CROWD_WARMS;
@@ -110,7 +118,7 @@ static uint32_t harm_cause(const world_plan *w)
         return HARM_MIXED;
     if (harm_needs_more(w))
         return HARM_BIGGER;
-    if (w->set.works > CROWD_EXPONENTIAL)
+    if (w->set.works > CROWD_EXPONENTIAL || harm_outlasts(w))
         return HARM_HEAVY;
     if (w->set.fresh)
         return HARM_FRESH;

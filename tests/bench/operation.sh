@@ -14,7 +14,7 @@ a service: a budget and the AIMD limit           |  700 | operation service | op
 a service, circuit breaker                       |  860 | operation service breaker | operation service
 a service, client-side throttle                  |  837 | operation service throttle | operation service
 a service, rate                                  |  778 | operation service rate | operation service
-a service, rate under a limit                    |  838 | operation service paced | operation service
+a service, rate under a limit                    |  848 | operation service paced | operation service
 a service, latency                               |  804 | operation service latency | operation service
 a service, all of these                          | 1220 | operation service breaker throttle rate latency | operation service
 a budget, four nodes with a limit each           | 1034 | operation nodes | operation budget
@@ -24,7 +24,7 @@ a service, event loop, hedge sends a copy        | 2186 | operation service copy
 one retry, nothing is shared                     |  796 | operation retry | operation
 one retry, a service                             | 1850 | operation service retry | operation service
 scope: look up a name of 18 bytes                |  240 | scopes first
-policy from a text of 49 bytes                   | 2730 | from_text policy
+policy from a text of 49 bytes                   | 3340 | from_text policy
 END
 }
 
