@@ -1020,9 +1020,9 @@ RETRY_API bool retry_permitted(const retry_operation *op, const retry_failure *f
 
 /* x, 0 to 65535.9, as 16.16 fixed point; above 0 it is at least 2^-16, as 0 is a default. */
 #ifdef __cplusplus
-#define RETRY_RATIO(x) static_cast<uint32_t>((x)*65536.0 + ((x) > 0 && (x) < 8e-6 ? 1 : 0.5))
+#define RETRY_RATIO(x) static_cast<uint32_t>((x)*65536.0 + ((x) > 0 ? (x) < 8e-6 ? 1 : 0.5 : 0))
 #else
-#define RETRY_RATIO(x) ((uint32_t)((x)*65536.0 + ((x) > 0 && (x) < 8e-6 ? 1 : 0.5)))
+#define RETRY_RATIO(x) ((uint32_t)((x)*65536.0 + ((x) > 0 ? (x) < 8e-6 ? 1 : 0.5 : 0)))
 #endif
 
 /* `initial` doubled with each retry, at most `max` (0: no cap), in any unit; times what 32 `random`
@@ -1181,7 +1181,7 @@ RETRY_API const retry_strategy *retry_fail_fast(void);
 
 /* x tokens, 0 to 4294967.295, in thousandths, and so many a second; constant expressions. What is
    above 0 is at least a thousandth, as 0 is a default: at the least one token in 1,000 s. */
-#define RETRY_TOKENS(x) RETRY__CAST(uint32_t, (x)*1000.0 + ((x) > 0 && (x) < 0.0005 ? 1 : 0.5))
+#define RETRY_TOKENS(x) RETRY__CAST(uint32_t, (x)*1000.0 + ((x) > 0 ? (x) < 0.0005 ? 1 : 0.5 : 0))
 #define RETRY_PER_SECOND(x) RETRY_TOKENS(x)
 
 /* All but `capacity` default to 0 or false. Amounts are RETRY_TOKENS: thousandths of a token. */
@@ -5716,7 +5716,7 @@ static uint8_t retry__nodes_drive(struct retry__attempt *attempt, uint8_t what)
     if (several && what == RETRY__ASK)
         return retry__nodes_ask(attempt);
     cause = retry__gates_drive(attempt, what);
-    if (several && what == RETRY__END) {
+    if (several) { /* it has ended: of several nodes no rate keeps an instant to forget */
         retry__node_learn(attempt);
         if (attempt->failure)
             retry__node_failed(attempt);
@@ -5871,7 +5871,8 @@ static void retry__hedge_failed(retry_operation *op, const retry_failure *failur
     uint32_t traits = retry__record(op, failure);
     retry_ms order = failure->pushback ? failure->retry_after : 0;
     bool is_final = retry__hedge_final(traits), unsent = (traits & RETRY__TRAIT_UNSENT) != 0;
-    if (is_final || (!hedge->retry__stopped && !(unsent && hedge->retry__reached)))
+    bool tells = !unsent || !hedge->retry__reached; /* no less than a failure before it */
+    if (is_final || (tells && !hedge->retry__stopped))
         op->failure = *failure;
     if (unsent)
         retry__hedge_refund(op);

@@ -456,6 +456,28 @@ static void test_breaker_reports(void)
     }
 }
 
+static void break_other(void)
+{
+    const retry_failure lost = check_failure_of(RETRY_REASON_SOCKET_CLOSED_WHILE_IN_FLIGHT);
+    report(others, &lost, 1000);
+}
+
+/* Two streams of a connection that broke: one of them counts, whoever is first. */
+static void test_breaker_connection(void)
+{
+    const retry_failure lost = check_failure_of(RETRY_REASON_SOCKET_CLOSED_WHILE_IN_FLIGHT);
+    unsigned after;
+    for (after = 0; after < 6; after++) {
+        check_row("swap %u", after);
+        start_breaker(UINT32_MAX);
+        between(break_other, after);
+        report(permit, &lost, 1000);
+        if (too_few_swaps())
+            break_other();
+        CHECK_BREAKER(CLOSED, 1, 1, 1000);
+    }
+}
+
 /* An answer between a sick one's steps ends the row, before it or after it. */
 static void report_answer(void)
 {
@@ -945,6 +967,7 @@ int main(void)
     RUN(test_rate_half_second);
     RUN(test_throttle);
     RUN(test_breaker_reports);
+    RUN(test_breaker_connection);
     RUN(test_breaker_row);
     RUN(test_breaker_report_and_reset);
     RUN(test_breaker_resets);
