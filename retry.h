@@ -5628,7 +5628,7 @@ static void retry__node_failed(const struct retry__attempt *attempt)
         if (!retry__has_node(failed, node) && retry__load(&op->client->gates[node].retry__ill) == 0)
             op->retry__elsewhere = true;
     }
-    if (failed == UINT32_MAX >> (32 - retry__min(nodes, 32)))
+    if (failed == UINT32_MAX >> ((32 - retry__min(nodes, 32)) & 31))
         failed = last;
     op->retry__failed = failed;
 }
@@ -5652,6 +5652,7 @@ static uint32_t retry__nodes_next(const struct retry__attempt *attempt, uint32_t
     uint32_t nodes = client->nodes, failed = attempt->op->retry__failed;
     uint32_t node = first, least = UINT32_MAX, count = 0, n;
     uint8_t next[32];
+    next[0] = 0;
     for (n = 0; n < some; n++, node++) {
         uint32_t key;
         if (node == nodes)
@@ -5664,7 +5665,8 @@ static uint32_t retry__nodes_next(const struct retry__attempt *attempt, uint32_t
             count = 0;
         if (key <= least) {
             least = key;
-            next[count++] = (uint8_t)n;
+            next[count] = (uint8_t)n;
+            count++;
         }
     }
     if (count == 1)
@@ -6360,7 +6362,7 @@ static const char *retry__parse_time(retry__scan *value, uint32_t *ms)
             unit = 1;
         if (unit >= last)
             return units;
-        sum += unit < 4 ? retry__quotient((uint64_t)whole + (billionths != 0) + parts[unit] - 1,
+        sum += unit < 2 ? retry__quotient((uint64_t)whole + (billionths != 0) + parts[unit] - 1,
                                           parts[unit])
                         : retry__scaled(whole, billionths, scales[unit - 4], 999999999);
         if (sum > UINT32_MAX)

@@ -22,8 +22,8 @@ check "custom_strategy: contention has its name" shows custom_strategy 'reason=S
 check "custom_strategy: answers later" shows custom_strategy 'verdict=RETRY delay=250ms'
 check "custom_strategy: the last is late" shows custom_strategy 'verdict=EXPIRE delay=100ms'
 run alone
-# alone ROW LEAST...: % done of the possible, 1, 5, 10, 60 s, back after 40, 80, 95 % of each; -: not possible
-alone() {
+# done_alone ROW LEAST...: % done of the possible, 1, 5, 10, 60 s, back after 40, 80, 95 % of each; -: not possible
+done_alone() {
     row=$1
     shift
     sed -n "s/^$row  \{1,\}\([-0-9]\)/\1/p" "$work/alone" | awk -v least="$*" '
@@ -32,12 +32,12 @@ alone() {
               print "number " i ": expected " of[i] " at least, got " $i; bad = 1 } }
         END { exit bad || !seen }'
 }
-check "alone: 503" alone "503" 98 96 0 98 94 0 98 98 0 98 98 98
-check "alone: 429" alone "429" 0 0 0 0 0 0 0 0 0 0 0 0
-check "alone: 429, Retry-After" alone "429, Retry-After 1 s" - - - 98 98 0 98 98 0 98 98 98
-check "alone: reset" alone "reset" 98 96 0 98 95 0 98 98 0 98 98 98
-check "alone: refused" alone "refused" 98 87 0 98 84 0 98 98 0 98 98 98
-check "alone: silent" alone "silent after 100 calls" 0 0 0 98 0 0 98 0 0 0 0 0
+check "alone: 503" done_alone "503" 98 96 0 98 94 0 98 98 0 98 98 98
+check "alone: 429" done_alone "429" 0 0 0 0 0 0 0 0 0 0 0 0
+check "alone: 429, Retry-After" done_alone "429, Retry-After 1 s" - - - 98 98 0 98 98 0 98 98 98
+check "alone: reset" done_alone "reset" 98 96 0 98 95 0 98 98 0 98 98 98
+check "alone: refused" done_alone "refused" 98 87 0 98 84 0 98 98 0 98 98 98
+check "alone: silent" done_alone "silent after 100 calls" 0 0 0 98 0 0 98 0 0 0 0 0
 check "alone: few are sent" sh -c "awk '/^(503|429|re|silent)/ { rows++; if (\$NF > 30) bad = 1 }
     END { exit bad || rows != 7 }' '$work/alone'"
 run outage
