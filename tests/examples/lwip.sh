@@ -39,7 +39,7 @@ until_true "nobody asks" asked
 slay
 tell "the peer is killed, asked for something"
 feed 50 "add %d"
-until_shown SOCKET_NOT_AVAILABLE 3
+until_shown SERVICE_RESPONSE_CODE_INDICATED 3
 tell "the peer is started again"
 start_peer
 until_ended
@@ -55,5 +55,5 @@ verdict "Nothing that was reported done is lost." \
     test -z "$(sort -u "$folder/carried_out" | comm -13 - "$folder/done")"
 verdict "Nothing was carried out twice." test -z "$(uniq -d "$folder/carried_out")"
 verdict "Every get was done." test "$(count '^done get')" -eq 22
-verdict "The program made the connection anew." test "$(count SOCKET_NOT_AVAILABLE)" -ge 3
+verdict "The program made the connection anew." test "$(count SERVICE_RESPONSE_CODE_INDICATED)" -ge 3
 exit $status

@@ -364,7 +364,7 @@ run slip --retry-after-from 3 -t 1m --policy "$fast" -- \
     sh -c "LC_ALL=C date -u -d '+1 hour' '+%a, %d %b %Y %H:%M:%S GMT' >&3; exit 1" 3>/dev/null
 check "a date in an hour" shows slip.err 'try 1: status 1, deadline'
 run slip --retry-after-from 3 --policy "$fast attempts=2 retry-after-max=7ms" -- sh -c 'echo 30 >&3; exit 1' 3>/dev/null
-check "the policy's cap holds" test "$(waits slip)" = 7
+check "the policy's cap holds, but for a quarter at random" test "$(waits slip)" -ge 7 -a "$(waits slip)" -le 9
 
 # ---- Tokens ----
 

@@ -50,7 +50,7 @@ check "interrupted: the server is gone" none_left
 case $name in
 lwip)
     check "careless: twice" broken careless "Nothing was carried out twice"
-    for reason in ATTEMPT_TIMED_OUT SOCKET_NOT_AVAILABLE; do
+    for reason in ATTEMPT_TIMED_OUT SERVICE_RESPONSE_CODE_INDICATED; do
         check "retried by $reason" retried $reason
     done
     check "perhaps done" ended_as perhaps "add 121"
