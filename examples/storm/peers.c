@@ -527,7 +527,7 @@ static void judge_rare(void)
     promise("few calls, 503 for 2 s: % done, worst seed", few, 98);
     promise("429: attempts below five, those in flight, and one in 2 s; at worst", below, 0);
     promise("429 for the excess, or a tenant: points above a limit without hold; at worst", more,
-            0);
+            -0.5);
 }
 
 /* The mean of the cells beside the best peer's, in all and in each fleet; and beside the oracle's.
