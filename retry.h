@@ -1020,9 +1020,9 @@ RETRY_API bool retry_permitted(const retry_operation *op, const retry_failure *f
 
 /* x, 0 to 65535.9, as 16.16 fixed point; above 0 it is at least 2^-16, as 0 is a default. */
 #ifdef __cplusplus
-#define RETRY_RATIO(x) static_cast<uint32_t>((x)*65536.0 + ((x) > 0 ? (x) < 8e-6 ? 1 : 0.5 : 0))
+#define RETRY_RATIO(x) static_cast<uint32_t>((x)*65536.0 + ((x) < 8e-6 ? (x) > 0 : 0.5))
 #else
-#define RETRY_RATIO(x) ((uint32_t)((x)*65536.0 + ((x) > 0 ? (x) < 8e-6 ? 1 : 0.5 : 0)))
+#define RETRY_RATIO(x) ((uint32_t)((x)*65536.0 + ((x) < 8e-6 ? (x) > 0 : 0.5)))
 #endif
 
 /* `initial` doubled with each retry, at most `max` (0: no cap), in any unit; times what 32 `random`
@@ -1181,7 +1181,7 @@ RETRY_API const retry_strategy *retry_fail_fast(void);
 
 /* x tokens, 0 to 4294967.295, in thousandths, and so many a second; constant expressions. What is
    above 0 is at least a thousandth, as 0 is a default: at the least one token in 1,000 s. */
-#define RETRY_TOKENS(x) RETRY__CAST(uint32_t, (x)*1000.0 + ((x) > 0 ? (x) < 0.0005 ? 1 : 0.5 : 0))
+#define RETRY_TOKENS(x) RETRY__CAST(uint32_t, (x)*1000.0 + ((x) < 0.0005 ? (x) > 0 : 0.5))
 #define RETRY_PER_SECOND(x) RETRY_TOKENS(x)
 
 /* All but `capacity` default to 0 or false. Amounts are RETRY_TOKENS: thousandths of a token. */
