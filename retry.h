@@ -175,8 +175,8 @@
 
    getaddrinfo: retry_classify_errno takes what it returns on Linux and Windows. EAI_AGAIN is worth
    a retry; host not found and all others are final. (Offline, Windows says host not found.)
-   Elsewhere EAI_AGAIN is also a number of
-   <errno.h>: use the last line above, which is for what was never sent.
+   Elsewhere EAI_AGAIN is also a number of <errno.h>: use the last line above, which is for what was
+   never sent.
 
    libcurl (all of this is in examples/recipes/http.h): when a reused connection is dead, it sends a
    request again by itself, even a POST. It calls CURLOPT_PREREQFUNCTION before each sending: note
@@ -273,8 +273,8 @@
    delay: without it, clients that failed together return together. When 10,000 clients have failed
    together (make storm), the busiest 10 ms that follow see 10,000 calls without jitter, 1,524 with
    FULL and 656 with DECORRELATED. A server's Retry-After raises the delay: to retry_after_max at
-   most (AWS: 20 s), and by retry_after_slack at most (AWS_2026: 5 s). A fleet that is told "in 30
-   s" would return together: so each waits up to a quarter longer, at random. retry_after_spread
+   most (AWS: 20 s), and by retry_after_slack at most (AWS_2026: 5 s). A fleet that is told one time
+   would return at once, so each client waits up to a quarter longer, at random. retry_after_spread
    sets another share; 1 is none, as in AWS and AWS_2026. retry_fail_fast() retries only what always
    is.
 
@@ -743,9 +743,8 @@ RETRY_API uint32_t retry_draw(void);
    - always: retried without asking a strategy (RFC 0049).
    NONE: nothing to retry. UNKNOWN: never retried. ATTEMPT_TIMED_OUT: its time ran out on the wire.
    SERVER_ERROR: something may have changed. CLIENT_THROTTLED: a gate refused, not the breaker.
-   A new reason comes last, whatever it is for: programs have stored the numbers. A name of a list
-   passes through one macro: in the arguments of a second a program's own NONE would take its place.
-   */
+   A new reason comes last, whatever it is for: programs have stored the numbers. A name goes
+   through one macro only: a second would replace NONE if the program has a macro of that name. */
 #define RETRY_REASONS(X)                                \
     X(NONE, false, false)                               \
     X(UNKNOWN, false, false)                            \
@@ -2429,7 +2428,8 @@ RETRY_API retry_ms retry_backoff_base(const retry_backoff *backoff, uint32_t ret
     return backoff ? retry__base(backoff, retries) : 0;
 }
 
-/* Of the delays before jitter. A curve of one's own may count its way there. */
+/* The longest delay before jitter: that of the 1,000th retry. (A curve of the application's own may
+   loop once for each.) */
 static retry_ms retry__longest(const retry_backoff *backoff)
 {
     return retry_backoff_base(backoff, 999);
@@ -6130,8 +6130,8 @@ RETRY_API retry_clock retry_system_clock(void)
 
 /* ---- Scopes -------------------------------------------------------------------------------- */
 
-/* FNV-1a with a multiplier that moves every byte into the upper bits, which pick the slot. */
-/* The shift lets all bits of the key have a part in the lowest ones, which meet the next byte. */
+/* FNV-1a with a multiplier that moves every byte into the upper bits, which pick the slot. The
+   shift brings all bits of the key down to where the next byte is added. */
 RETRY__WRAPS static uint32_t retry__scope_hash(const void *name, size_t length, uint32_t key)
 {
     const unsigned char *bytes = (const unsigned char *)name;
