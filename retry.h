@@ -1147,7 +1147,8 @@ typedef struct retry_policy {
    of the time behind it at most, and not at all if a gate wants it (retry_classify_permit). The
    last retry uses the time that is left: a delay that would leave less than an attempt needs (see
    retry_next) ends at random in the last eighth of what can be spared, if that is as much. After a
-   pushback to wait the curve begins anew. NULL: MISUSE. Sources: RFC 0049, Smithy, the AWS SDKs. */
+   pushback to wait the curve begins anew. Only of an operation that is under way. NULL: MISUSE.
+   Sources: RFC 0049, Smithy, the AWS SDKs. */
 RETRY_API retry_action retry_policy_after(const retry_strategy *self, const retry_operation *op,
                                           const retry_failure *failure, retry_time now);
 

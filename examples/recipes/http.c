@@ -37,7 +37,7 @@ static bool attempt(void *key, const retry_operation *operation, const retry_ste
     call.sent = call.headed = false;
     curl_easy_setopt(call.curl, CURLOPT_TIMEOUT_MS, (long)step->timeout);
     /* README: */
-    if (http_ended(&call, curl_easy_perform(call.curl), failure)) /* http.h: each CURLcode */
+    if (http_ended(&call, curl_easy_perform(call.curl), failure)) /* in the callback */
         return true;
     /* end */
     if (failure->code == 409 && key) /* the same key is still at work: ask again */

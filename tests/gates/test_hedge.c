@@ -1143,8 +1143,8 @@ static void test_budget_pays_each_copy(void)
     CHECK_EQUAL(100, retry_budget_balance(&budget));
 }
 
-/* A copy's charge is not the retry's: it stays paid when the operation is stopped. */
-static void test_budget_keeps_it(void)
+/* Of 10,000 a retry has cost 1,000; each of its further copies, so many, will cost 1,500. */
+static void start_a_retry(uint8_t count)
 {
     set_up();
     set_up_budget(10000, 1000, 10000);
@@ -1153,8 +1153,14 @@ static void test_budget_keeps_it(void)
     start(0);
     fail(0, LOCKED, 0);
     CHECK_EQUAL(9000, retry_budget_balance(&budget));
-    hedge.count = 3;
-    budget.options.retry_cost = 1500; /* so that charges can be told apart */
+    hedge.count = count;
+    budget.options.retry_cost = 1500;
+}
+
+/* A copy's charge is not the retry's: it stays paid when the operation is stopped. */
+static void test_budget_keeps_it(void)
+{
+    start_a_retry(3);
     CHECK_TEXT("send 0, wait 500", POLL(1000));
     POLL(1500);
     POLL(2000);
@@ -1187,7 +1193,7 @@ static void end_as(unsigned copy, struct ending ending, retry_ms elapsed)
 #define FINAL "FAIL: no reason to retry"
 
 /* What was never sent costs nothing, and what reached the server keeps its price, whatever decides.
-   Of 10,000 the retry has cost 1,000, and its further copy 1,500. */
+ */
 static void test_budget_by_how_copies_end(void)
 {
     static const struct {
@@ -1214,14 +1220,7 @@ static void test_budget_by_how_copies_end(void)
     };
     size_t i;
     for (i = 0; i < CHECK_COUNT(rows); i++) {
-        set_up();
-        set_up_budget(10000, 1000, 10000);
-        client.strategy = NULL;
-        hedge.count = 0;
-        start(0);
-        fail(0, LOCKED, 0);
-        hedge.count = 1;
-        budget.options.retry_cost = 1500;
+        start_a_retry(1);
         POLL(1000);
         client.strategy = retry_fail_fast();
         check_row("row %u", (unsigned)i);
