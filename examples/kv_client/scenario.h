@@ -17,7 +17,7 @@ static const scenario scripted = {
     .server = "two nodes that follow a script",
     .nodes = 2,
     .pattern = {SET, GET, INCREMENT, GET_AND_LOCK, GET, SET, ADD, GET, UNLOCK, GET},
-    .events = {{30, 0, START}, {50, 1, START}, {300, 1, FREEZE}, {440, 1, KILL}, {500, 1, START}}};
+    .events = {{30, 0, START}, {50, 1, START}, {300, 1, FREEZE}, {480, 1, KILL}, {540, 1, START}}};
 
 /* What a frozen process has in its sockets it does when it thaws, though nobody hears of it. */
 static const scenario memcached = {
