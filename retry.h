@@ -556,12 +556,13 @@
    INSIDE A LIBRARY
    A library brings a copy of its own, which must not meet the copy of another. Wrap it in one file
    that defines RETRY_STATIC and RETRY_IMPLEMENTATION. A file that needs only the types defines
-   RETRY_STATIC alone: a call there is an error. Or cut out the parts that you need (delay, backoff,
-   retry-after, connection, breaker, or names of functions):
+   RETRY_STATIC alone: a call there is an error. Or cut out the parts that you need: delay, backoff,
+   retry-after, connection, breaker, operation, or names of functions. operation is an operation with
+   a service, what classifies HTTP and errno, and a clock, in 3,000 lines.
 
       make cut PARTS="delay" PREFIX=nats_ OUT=nats_retry.h
 
-   delay and backoff are C89 and C++98, too. In these five parts clang's -Weverything warns of
+   delay and backoff are C89 and C++98, too. In these six parts clang's -Weverything warns of
    nothing but -Wpadded and -Wunsafe-buffer-usage (delay: in C++, too), and clang-tidy's defaults of
    nothing. MSVC was not tried. Of what its /W4 adds, -Wconversion, -Wshadow and -Wunused find
    nothing.
@@ -576,6 +577,9 @@
    them:
 
       uint32_t bits = ((uint32_t)rand() << 15 ^ (uint32_t)rand()) << 15 ^ (uint32_t)rand();
+
+   A binding in another language compiles this file with RETRY_IMPLEMENTATION and RETRY_API=extern
+   (without it Rust's bindgen sees no function: all are hidden). retry_sizes says what to allocate.
 
    Tried with gcc 11 and 12, and clang 13, 14 and 19, as C99 to C17 and C++11 to C++20: no warnings,
    with -Wall -Wextra -Wpedantic -Wconversion -Wshadow and more.
@@ -1759,6 +1763,12 @@ typedef bool retry_attempt_fn(void *context, const retry_operation *op, const re
    still, or counts seconds). */
 RETRY_API retry_step retry_run(retry_operation *op, const retry_service *service,
                                const retry_clock *clock, retry_attempt_fn *attempt, void *context);
+
+/* ---- Bindings ------------------------------------------------------------------------------ */
+
+/* The bytes that a binding in another language allocates, aligned as malloc does, and zeroes. NULL:
+   that one is not asked for. */
+RETRY_API void retry_sizes(size_t *operation, size_t *service, size_t *failure);
 
 /* ---- Scopes -------------------------------------------------------------------------------- */
 
@@ -6128,6 +6138,18 @@ RETRY_API retry_clock retry_system_clock(void)
     return clock;
 }
 #endif
+
+/* ---- Bindings ------------------------------------------------------------------------------ */
+
+RETRY_API void retry_sizes(size_t *operation, size_t *service, size_t *failure)
+{
+    if (operation)
+        *operation = sizeof(retry_operation);
+    if (service)
+        *service = sizeof(retry_service);
+    if (failure)
+        *failure = sizeof(retry_failure);
+}
 
 /* ---- Scopes -------------------------------------------------------------------------------- */
 

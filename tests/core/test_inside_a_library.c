@@ -1,8 +1,10 @@
 /* The manual's chapter INSIDE A LIBRARY: what a user's 0 means and what it means here, row by row;
-   random numbers of too few bits. */
+   random numbers of too few bits; what a binding allocates. */
 #define RETRY_IMPLEMENTATION
 #include "../../retry.h"
 #include "../support/check.h"
+
+#include <stdlib.h>
 
 #define START ((retry_time)-3000)
 #define DAYS_40 (UINT32_C(40) * 24 * 3600 * 1000)
@@ -226,6 +228,31 @@ static void test_15_bits(void)
     CHECK_EQUAL(131000, fails(0, START).delay);
 }
 
+/* ---- a binding ------------------------------------------------------------------------------ */
+
+/* A language that knows no struct of retry.h's allocates by retry_sizes, and runs an operation. */
+static void test_sizes(void)
+{
+    size_t of_operation = 0, of_service = 0, of_failure = 0;
+    void *op, *service, *failure;
+    retry_sizes(NULL, NULL, NULL);
+    retry_sizes(&of_operation, &of_service, &of_failure);
+    CHECK_EQUAL(sizeof(retry_operation), of_operation);
+    CHECK_EQUAL(sizeof(retry_service), of_service);
+    CHECK_EQUAL(sizeof(retry_failure), of_failure);
+    op = calloc(1, of_operation);
+    service = calloc(1, of_service);
+    failure = calloc(1, of_failure);
+    retry_service_init((retry_service *)service, START);
+    retry_start((retry_operation *)op, (retry_service *)service, START);
+    CHECK_EQUAL(RETRY_DO_SEND, retry_next((retry_operation *)op, START).what);
+    retry_ended((retry_operation *)op, 0, (retry_failure *)failure, START);
+    CHECK_EQUAL(RETRY_VERDICT_FAIL, retry_next((retry_operation *)op, START).verdict);
+    free(failure);
+    free(service);
+    free(op);
+}
+
 int main(void)
 {
     RUN(test_timeout);
@@ -238,5 +265,6 @@ int main(void)
     RUN(test_at_once_and_a_second);
     RUN(test_budget);
     RUN(test_15_bits);
+    RUN(test_sizes);
     return check_done();
 }

@@ -2,11 +2,14 @@
 # own. Usage: awk -v parts="backoff breaker" -v prefix=nats_ -v out=nats_retry.h -f cut.awk retry.h
 # With -v each=1 as well, `out` is a folder, and each part becomes a header in it: backoff.h, breaker.h.
 #
-# A part is a function, or the title of a section of declarations in small letters. retry.h is read in units:
+# A part is a function, or the title of a section of declarations in small letters, or one that `made_of` names. retry.h is read in units:
 # paragraphs, and declarations of one line. A unit that is taken brings those that define what its code names,
 # and the macros and constants that its comments name. One function alone becomes static.
 
 BEGIN {
+    made_of["operation"] = "operations the-recommended-client retry_classify_http retry_idempotent_http " \
+        "retry_classify_errno retry_system_clock"
+
     # The names that a header gives.
     gives["stdbool.h"] = "bool|true|false"
     gives["stddef.h"] = "size_t|NULL|offsetof"
@@ -125,17 +128,24 @@ function take(list,    n, k, i, unit, name) {
 # Whether a line includes a header of which nothing is used.
 function idle(text) { return text ~ /^#include </ && !(substr(text, 11, length(text) - 11) in needed) }
 
+function in_full(parts,    n, k, part, all) {
+    n = split(parts, part, " ")
+    for (k = 1; k <= n; k++)
+        all = all " " (part[k] in made_of ? made_of[part[k]] : part[k])
+    return all
+}
+
 # Chooses the units of a cut. `alone` is the declaration of its only function.
 function choose(parts,    n, k, unit, part, found, header) {
     split("", taken)
-    n = split(parts, part, " ")
+    n = split(in_full(parts), part, " ")
     for (k = 1; k <= n || k == 1; k++) {
         found = 0
         for (unit in part_of)
             if (unit + 0 < code && (part_of[unit] == part[k] || (unit in declares) && declares[unit] == part[k]))
                 take(found = unit)
         if (!found)
-            fault("retry.h has no part \"" part[k] "\": PARTS takes" known ", and functions, as retry_phase")
+            fault("retry.h has no part \"" part[k] "\": PARTS takes operation" known ", and functions, as retry_phase")
     }
     n = alone = 0
     for (unit in declares)
