@@ -126,7 +126,8 @@ static retry_failure refused(uint16_t status)
 static retry_failure attempt_failure(void)
 {
     if (outcome.kind == RADIO_NOLINK)
-        return retry_classify_stage(RETRY_STAGE_DISPATCH, RETRY_REASON_SOCKET_NOT_AVAILABLE);
+        return retry_classify_stage(RETRY_STAGE_DISPATCH,
+                                    RETRY_REASON_SERVICE_RESPONSE_CODE_INDICATED);
     if (outcome.kind == RADIO_DROP)
         return retry_classify_stage(RETRY_STAGE_IN_FLIGHT, RETRY_REASON_NONE);
     return refused(outcome.status);

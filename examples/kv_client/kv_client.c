@@ -191,7 +191,7 @@ static bool write_request(node *to, uint8_t opcode, const char *key, uint32_t op
 static retry_failure no_connection(const node *to, retry_time now)
 {
     retry_failure failure =
-        retry_classify_stage(RETRY_STAGE_DISPATCH, RETRY_REASON_SOCKET_NOT_AVAILABLE);
+        retry_classify_stage(RETRY_STAGE_DISPATCH, RETRY_REASON_SERVICE_RESPONSE_CODE_INDICATED);
     if (to->state == DOWN && !reached(to->timer, now))
         failure.retry_after = to->timer - now;
     return failure;

@@ -67,7 +67,7 @@ check "scripted: in time" shows scripted "^kept    No operation ran past"
 check "scripted: once" shows scripted "^kept    No operation that is not idempotent"
 check "scripted: nothing broken" lacks scripted BROKEN
 check "scripted: no control characters" lacks scripted "[[:cntrl:]]"
-for reason in SOCKET_NOT_AVAILABLE KV_NOT_MY_VBUCKET KV_LOCKED KV_TEMPORARY_FAILURE \
+for reason in SERVICE_RESPONSE_CODE_INDICATED KV_NOT_MY_VBUCKET KV_LOCKED KV_TEMPORARY_FAILURE \
     SOCKET_CLOSED_WHILE_IN_FLIGHT ATTEMPT_TIMED_OUT CIRCUIT_BREAKER_OPEN; do
     check "scripted: retries by $reason" shows scripted "^  $reason  *[1-9]"
 done

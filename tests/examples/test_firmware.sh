@@ -76,7 +76,7 @@ build slow "$firmware" SHIFT=10 run
 check "a processor 16 times slower: the same" decisions slow m3
 
 decided() { check "decides: $1" shows m3/firmware.log "$2"; }
-decided "no link, nothing sent: retried" "increment 1  SOCKET_NOT_AVAILABLE  *RETRY"
+decided "no link, nothing sent: retried" "increment 1  SERVICE_RESPONSE_CODE_INDICATED  *RETRY"
 decided "lost on the air: not done twice" "increment 1  SOCKET_CLOSED_WHILE_IN_FLIGHT  *FAIL, not id"
 decided "silence: not done twice" "increment 1  ATTEMPT_TIMED_OUT  *FAIL, not idempotent"
 decided "silence: a repeatable one is" "set  *2  ATTEMPT_TIMED_OUT  *RETRY"
