@@ -27,7 +27,7 @@ static __thread uint32_t threads_luck __attribute__((unused)); /* may be set, to
 CHECK_API void threads_may_wait(void)
 {
     threads_luck = (uint32_t)(((uint64_t)threads_luck * 48271u + 11u) % 2147483647u);
-    if (threads_luck % 16 == 0)
+    if (threads_luck % 512 == 0)
         sched_yield();
 }
 
