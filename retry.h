@@ -401,15 +401,16 @@
    the server is in trouble: at once if it says so (429, 504), else at the third failure in a row,
    or at a time-out if more than half of the last attempts failed. It comes back by a quarter a
    round trip while half of it is in use. From `initial` on it grows by one a round trip, up to
-   `max` (1,000), while three quarters of it are in use. If your program needs many at once from the
-   start, set `initial` to calls a second x seconds of an answer. At its floor of one, while nothing
-   is answered, it pauses for up to a second between attempts (half of the timeout at most). And it
-   obeys a server that blocks its callers: after five refusals with a Retry-After in a row it holds
-   all attempts until that time is over, 2 s at most and an eighth more at random. Then one is
-   tried. If refused requests prolong the block, set `hold_max` to the longest (ms; 1: no hold). Who
-   cannot wait so long gets EXPIRE at once, and END's `delay` says how long it is. Use it always;
-   not across processes, which cannot share it. Costs: attempts over the limit are PACED; 56 bytes;
-   about 313 instructions.
+   `max` (1,000), while three quarters of it are in use. Until its first fall it doubles a round
+   trip while all of it is in use, and after a fall it does so up to three quarters of where it fell
+   from. If your program needs many at once from the start, set `initial` to calls a second x
+   seconds of an answer. At its floor of one, while nothing is answered, it pauses for up to a
+   second between attempts (half of the timeout at most). And it obeys a server that blocks its
+   callers: after five refusals with a Retry-After in a row it holds all attempts until that time is
+   over, 2 s at most and an eighth more at random. Then one is tried. If refused requests prolong
+   the block, set `hold_max` to the longest (ms; 1: no hold). Who cannot wait so long gets EXPIRE at
+   once, and END's `delay` says how long it is. Use it always; not across processes, which cannot
+   share it. Costs: attempts over the limit are PACED; 60 bytes; about 313 instructions.
 
    THROTTLE (retry_throttle, retry_gates_throttle): what would be refused anyway? When a client
    sends over `k` (2) times what is accepted, it drops the rest at random (FAIL, THROTTLED). Use it
@@ -557,8 +558,8 @@
    A library brings a copy of its own, which must not meet the copy of another. Wrap it in one file
    that defines RETRY_STATIC and RETRY_IMPLEMENTATION. A file that needs only the types defines
    RETRY_STATIC alone: a call there is an error. Or cut out the parts that you need: delay, backoff,
-   retry-after, connection, breaker, operation, or names of functions. operation is an operation with
-   a service, what classifies HTTP and errno, and a clock, in 3,000 lines.
+   retry-after, connection, breaker, operation, or names of functions. operation is an operation
+   with a service, what classifies HTTP and errno, and a clock, in 3,000 lines.
 
       make cut PARTS="delay" PREFIX=nats_ OUT=nats_retry.h
 
@@ -1021,11 +1022,11 @@ RETRY_API bool retry_permitted(const retry_operation *op, const retry_failure *f
 
 /* ---- Delay --------------------------------------------------------------------------------- */
 
-/* x, 0 to 65535.9, as 16.16 fixed point; above 0 it is at least 2^-16, as 0 is a default. */
+/* x, 0 or 1e-9 to 65535.9, as 16.16 fixed point: what is not 0 is at least 2^-16. */
 #ifdef __cplusplus
 #define RETRY_RATIO(x) static_cast<uint32_t>((x)*65536.0 + ((x) < 8e-6 ? (x) > 0 : 0.5))
 #else
-#define RETRY_RATIO(x) ((uint32_t)((x)*65536.0 + ((x) < 8e-6 ? (x) > 0 : 0.5)))
+#define RETRY_RATIO(x) ((uint32_t)((x)*65536.0 + 0.5) + ((uint64_t)((x)*131072e4) - 1 < 9999))
 #endif
 
 /* `initial` doubled with each retry, at most `max` (0: no cap), in any unit; times what 32 `random`
@@ -1183,9 +1184,10 @@ RETRY_API const retry_strategy *retry_fail_fast(void);
 
 /* ---- Retry budget -------------------------------------------------------------------------- */
 
-/* x tokens, 0 to 4294967.295, in thousandths, and so many a second; constant expressions. What is
-   above 0 is at least a thousandth, as 0 is a default: at the least one token in 1,000 s. */
-#define RETRY_TOKENS(x) RETRY__CAST(uint32_t, (x)*1000.0 + ((x) < 0.0005 ? (x) > 0 : 0.5))
+/* x tokens, 0 or 1e-7 to 4294967.295, in thousandths, and so many a second; constant expressions.
+   What is not 0 is at least a thousandth, as 0 is a default: one token in 1,000 s. */
+#define RETRY_TOKENS(x) \
+    (RETRY__CAST(uint32_t, (x)*1000.0 + 0.5) + (RETRY__CAST(uint64_t, (x)*2e7) - 1 < 9999))
 #define RETRY_PER_SECOND(x) RETRY_TOKENS(x)
 
 /* All but `capacity` default to 0 or false. Amounts are RETRY_TOKENS: thousandths of a token. */
@@ -1501,8 +1503,9 @@ typedef struct retry_aimd {
     retry_ms hold_max;      /* ms; the longest that a server's Retry-After holds all attempts, up to
                                2^30 (default: 0: 2000; 1: it does not) */
     uint32_t retry__limit;  /* private: 0: it never changed, and is initial */
-    uint32_t retry__fell;   /* private: ms; when it fell last */
-    uint32_t retry__change; /* private: ms; when it rose or fell last */
+    uint32_t retry__fell;   /* private: ms; when it fell last; 0: never */
+    uint32_t retry__change; /* private: ms; when it rose or fell last; 0: never */
+    uint32_t retry__known;  /* private: so far it doubles while all is in use; 0: it never fell */
     uint32_t retry__in_a_row; /* private: failures in a row that may lower it; stays at 255 */
     uint32_t retry__pause;    /* private: ms; when a pause began, odd if the server's; 0: none */
     retry_ms retry__length;   /* private: ms that it lasts */
@@ -4309,11 +4312,11 @@ RETRY_API uint32_t retry_aimd_limit(const retry_aimd *aimd)
     return aimd ? retry__aimd_within(aimd, retry__load(&aimd->retry__limit)) : UINT32_MAX;
 }
 
-/* If an instant is more than `age` ms past it is now, by this call alone. */
+/* If an instant is more than `age` ms past, or 0, it is now, by this call alone. */
 static bool retry__aimd_claim(uint32_t *instant, retry_ms age, uint32_t now)
 {
     uint32_t seen = retry__load(instant);
-    return retry__passed(seen, now) > age && retry__swap(instant, seen, now);
+    return (seen == 0 || retry__passed(seen, now) > age) && retry__swap(instant, seen, now);
 }
 
 /* What a fall leaves: before * ratio, rounded down. RETRY_RATIO(0.9) is a little less than 0.9, and
@@ -4327,50 +4330,48 @@ RETRY__ONCE uint32_t retry__aimd_less(const retry_aimd *aimd, uint32_t limit)
     return retry__aimd_within(aimd, retry__max(less, 1));
 }
 
-/* The first change finds no instants: the thread that sets retry__fell has it (at instant 0 all do,
-   and the one that sets the limit has it). */
+/* The first fall after a rise tells where trouble began: three quarters of that are known to be
+   well. Those that follow it tell no more. */
 RETRY__COLD void retry__aimd_fall(retry_aimd *aimd, retry_ms age, uint32_t now)
 {
-    uint32_t limit = retry__load(&aimd->retry__limit);
-    bool first = limit == 0;
-    uint32_t change = first ? 0 : retry__load(&aimd->retry__change);
-    if (first ? !retry__swap(&aimd->retry__fell, 0, now)
-              : !retry__aimd_claim(&aimd->retry__fell, age, now))
+    uint32_t limit = retry__load(&aimd->retry__limit), before;
+    uint32_t change = retry__load(&aimd->retry__change);
+    uint32_t fell = retry__load(&aimd->retry__fell);
+    if (!retry__aimd_claim(&aimd->retry__fell, age, now))
         return;
     retry__swap(&aimd->retry__change, change, now); /* unless it is later already */
-    while (!retry__swap(&aimd->retry__limit, limit, retry__aimd_less(aimd, limit)) && !first)
+    while (!retry__swap(&aimd->retry__limit, limit, retry__aimd_less(aimd, limit)))
         limit = retry__load(&aimd->retry__limit);
+    before = retry__aimd_within(aimd, limit);
+    if (fell == 0 || change != fell)
+        retry__store(&aimd->retry__known, retry__max(before - (before >> 2), 1));
 }
 
 /* Below `initial` the limit was higher before: it comes back by a quarter of itself. From there on
    it needs three quarters in use, or it would be twice of what is needed when the server goes dark.
-   A fall that comes between wins. At `min` it leaves the limit as it was, but not its instant. */
+   While all of it is in use it doubles up to what is known to be well, and without end until it
+   falls for the first time. A fall that comes between wins. At `min` it leaves the limit as it was,
+   but not its instant. */
 static void retry__aimd_rise(retry_aimd *aimd, uint32_t in_use, retry_ms age, uint32_t now)
 {
     uint32_t limit = retry__load(&aimd->retry__limit), before = retry__aimd_within(aimd, limit);
-    uint32_t fell, more, initial, after;
+    uint32_t fell, more, initial, known, after;
     if (in_use < before - (before >> 1))
         return;
     fell = retry__load(&aimd->retry__fell);
     more = retry__or(aimd->increase, 1);
     initial = retry__aimd_within(aimd, 0);
+    known = retry__or(retry__load(&aimd->retry__known), UINT32_MAX);
     if (before < initial)
         more = retry__max(more, retry__min(before >> 2, initial - before));
     else if (in_use < before - (before >> 2))
         return;
+    else if (in_use >= before && before < known)
+        more = retry__max(more, retry__min(before, known - before));
     after = retry__aimd_within(aimd, retry__add(before, more));
-    if (after <= before)
-        return;
-    if (limit == 0) {
-        if (!retry__swap(&aimd->retry__fell, 0, now))
-            return;
-        retry__store(&aimd->retry__change, now);
-        retry__swap(&aimd->retry__limit, 0, after);
-    } else if (retry__aimd_claim(&aimd->retry__change, age, now) &&
-               retry__swap(&aimd->retry__limit, limit, after) &&
-               retry__load(&aimd->retry__fell) != fell) {
+    if (after > before && retry__aimd_claim(&aimd->retry__change, age, now) &&
+        retry__swap(&aimd->retry__limit, limit, after) && retry__load(&aimd->retry__fell) != fell)
         retry__swap(&aimd->retry__limit, after, before);
-    }
 }
 
 /* Of retry__pause: the server asked for it. It is odd then, and else even. */
@@ -4440,7 +4441,7 @@ static bool retry__aimd_of_load(const retry_failure *failure, uint32_t failed)
 
 /* All others lower the limit from the third in a row on: one dark node of four is no overload. */
 RETRY__COLD void retry__aimd_failed(retry_aimd *aimd, const struct retry__attempt *attempt,
-                                    retry_ms age)
+                                    retry_ms age, uint32_t now)
 {
     const retry_failure *failure = attempt->failure;
     uint32_t row = retry__load(&aimd->retry__in_a_row);
@@ -4453,13 +4454,13 @@ RETRY__COLD void retry__aimd_failed(retry_aimd *aimd, const struct retry__attemp
     failed += (RETRY_RATIO(1) - failed) >> 4;
     retry__store(&aimd->retry__failed, failed);
     if (row >= 2 || retry__aimd_of_load(failure, failed))
-        retry__aimd_fall(aimd, age, attempt->now);
+        retry__aimd_fall(aimd, age, now);
     if (failure->throttle && row >= 4) /* the fifth */
-        retry__aimd_hold(aimd, failure->retry_after, attempt->op, attempt->now);
+        retry__aimd_hold(aimd, failure->retry_after, attempt->op, now);
     if (attempt->outcome == RETRY__SICK) { /* 100 ms doubling to a second, the upper half */
         retry_ms most = retry__max(attempt->op->timeout >> 1, 100); /* or it outlasts operations */
         retry_ms pause = retry__min(UINT32_C(100) << retry__min(row, 4), retry__min(most, 1000));
-        retry__aimd_begin_pause(aimd, 0, pause >> 1, pause, attempt->op, attempt->now);
+        retry__aimd_begin_pause(aimd, 0, pause >> 1, pause, attempt->op, now);
     }
 }
 
@@ -4469,11 +4470,11 @@ static void retry__aimd_report(void *gate, const struct retry__attempt *attempt)
 {
     retry_aimd *aimd = (retry_aimd *)gate;
     retry_ms age = retry__max(attempt->age, retry__span(aimd->cooldown, 0));
-    uint32_t failed;
+    uint32_t now = retry__max(attempt->now, 1), failed; /* 0 is "never" */
     if (attempt->outcome < RETRY__SICK)
         return;
     if (!retry__is_good(attempt)) {
-        retry__aimd_failed(aimd, attempt, age);
+        retry__aimd_failed(aimd, attempt, age, now);
         return;
     }
     failed = retry__load(&aimd->retry__failed);
@@ -4484,7 +4485,7 @@ static void retry__aimd_report(void *gate, const struct retry__attempt *attempt)
         if (retry__load(&aimd->retry__pause) & RETRY__AIMD_HOLD)
             retry__store(&aimd->retry__pause, 0);
     }
-    retry__aimd_rise(aimd, retry__load(&attempt->gates->in_flight), age, attempt->now);
+    retry__aimd_rise(aimd, retry__load(&attempt->gates->in_flight), age, now);
 }
 
 /* ---- Rate ---------------------------------------------------------------------------------- */
@@ -5670,7 +5671,7 @@ static uint32_t retry__nodes_next(const struct retry__attempt *attempt, uint32_t
             node = 0;
         if (retry__has_node(refused, n))
             continue;
-        key = (uint32_t)retry__has_node(out, node) << 1 | retry__has_node(failed, node);
+        key = (retry__has_node(out, node) ? 2u : 0u) | retry__has_node(failed, node);
         key = retry__node_key(&client->gates[node], key, attempt->now);
         if (key < least)
             count = 0;

@@ -76,8 +76,7 @@ enum {
     HARM_CAUSES
 };
 static const char *const harm_causes[HARM_CAUSES] = {
-    [HARM_BIGGER] =
-        "needs more at once than limit.initial, and the limit rises by one a round trip",
+    [HARM_BIGGER] = "needs many at once, and a limit that fell rises by one a round trip",
     [HARM_MIXED] = "this half gives way",
     [HARM_FREEZE] = "a freeze as long as a timeout: the limit falls, what waits for it is late",
     [HARM_FRESH] = "each call is a new process, which has four retries in hand",
@@ -100,7 +99,7 @@ static double harm_at_once(const world_plan *w)
 static bool harm_needs_more(const world_plan *w)
 {
     return w->set.pool == 0 && w->set.initial == 0 && harm_at_once(w) > 20 &&
-           (w->healthy || w->set.work > HARM_AFTER / 2);
+           (w->set.workers == WORLD_FREE || w->set.work > HARM_AFTER / 2);
 }
 
 /* Whether answers take as long as cut_after. */

@@ -426,6 +426,25 @@ static void worlds_well(void)
     w->set.order = CROWD_SHARED;
 }
 
+/* One process that needs many at once, and a server that would bear more. */
+static void worlds_many(void)
+{
+    static const world_fault of[] = {{"503", CROWD_503, 5000},
+                                     {"refused", CROWD_REFUSED, 5000},
+                                     {"silent", CROWD_LOST, 5000},
+                                     {"frozen", CROWD_FROZEN, 5000}};
+    for (uint32_t i = 0; i < 8; i++) {
+        world_plan *w = usual(1, "%u in flight, %s for 5 s", i < 4 ? 50u : 500u, of[i % 4].name);
+        w->set.gap = per_second(i < 4 ? 250 : 1000);
+        w->set.work = i < 4 ? 200 : 500;
+        w->set.cut_after = 10 * w->set.work;
+        w->set.workers = WORLD_FREE;
+        w->health = 10000;
+        w->after = 20000;
+        world_strikes(w, &of[i % 4]);
+    }
+}
+
 /* 64 threads, each of which makes one call after the other; done counts, not its share. */
 static void worlds_pools(void)
 {
@@ -444,7 +463,7 @@ static void worlds_pools(void)
     }
 }
 
-enum { WORLD_KINDS = 14 };
+enum { WORLD_KINDS = 15 };
 static const struct {
     const char *name;
     void (*list)(void);
@@ -452,6 +471,7 @@ static const struct {
                               {"1 % heavy calls", worlds_heavy},
                               {"slow for 30 s, and never full", worlds_brown},
                               {"slow for 30 s, and full; a slow start", worlds_slow},
+                              {"many at once, and a fault", worlds_many},
                               {"pools of 64 threads", worlds_pools},
                               {"quotas", worlds_quotas},
                               {"flapping", worlds_flapping},

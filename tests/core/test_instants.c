@@ -562,11 +562,13 @@ static void asks_a_rate(struct moment at)
         CHECK_SEND(step);
 }
 
-/* Falls once in 50 s, however many fail. */
+/* Falls once in 50 s, however many fail. A fall at instant 0 counts as one at 1. */
 static void falls(struct moment at)
 {
     static retry_aimd limit;
     retry_failure late = retry_classify_errno(0, true);
+    if (at.start == 0)
+        at.start++, at.now++;
     memset(&limit, 0, sizeof limit);
     memset(&gates, 0, sizeof gates);
     limit.max = 16;

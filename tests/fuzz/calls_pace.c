@@ -190,10 +190,11 @@ static void call_rate_report(void)
 /* ---- the AIMD limit ------------------------------------------------------------------------ */
 
 static struct {
-    uint32_t limit; /* as it was left; 0: it never changed */
-    uint64_t fell, rose;
-    uint32_t row;   /* failures in a row that may lower it */
-    uint64_t pause; /* when it began, or begins */
+    uint32_t limit;      /* as it was left; 0: it never changed */
+    uint64_t fell, rose; /* 0: never */
+    uint32_t known;      /* so far it doubles; 0: without end */
+    uint32_t row;        /* failures in a row that may lower it */
+    uint64_t pause;      /* when it began, or begins */
     retry_ms length;
     bool held;       /* the server asked for it */
     uint32_t failed; /* what share of the last failed, in 65,536ths */
@@ -207,10 +208,16 @@ static uint32_t within(uint32_t limit)
     return smaller(larger(limit, min), max);
 }
 
+/* When a change is now: instant 0 counts as 1. */
+static uint64_t changed(void)
+{
+    return (uint32_t)now == 0 ? now + 1 : now;
+}
+
 /* For an attempt that began so long ago. */
 static bool cooled(uint64_t since, retry_ms age)
 {
-    return now - since > larger(age, smaller(aimd.cooldown, 0x40000000));
+    return since == 0 || changed() - since > larger(age, smaller(aimd.cooldown, 0x40000000));
 }
 
 /* A number from low to high. */
@@ -236,34 +243,44 @@ static void require_fall(uint32_t before, uint32_t after)
     REQUIRE(after < before || after == within(1));
 }
 
+/* A fall from there: the first since a rise tells how far it may double. */
+static void learn(uint32_t before)
+{
+    if (steps.fell == 0 || steps.rose > steps.fell)
+        steps.known = larger(before - before / 4, 1);
+}
+
 static void follow_fall(uint32_t before, uint32_t after, retry_ms age)
 {
-    if (steps.limit != 0 && !cooled(steps.fell, age)) {
+    if (!cooled(steps.fell, age)) {
         REQUIRE(after == before);
         return;
     }
     require_fall(before, after);
-    if (steps.limit == 0)
-        steps.rose = now;
+    learn(before);
     steps.limit = after;
-    steps.fell = now;
+    steps.fell = changed();
 }
 
 static void follow_rise(uint32_t before, uint32_t after, uint32_t in_use, retry_ms age)
 {
     bool back = before < within(0); /* below `initial` */
-    uint64_t more = larger(aimd.increase ? aimd.increase : 1, back ? before / 4 : 0);
-    uint32_t expected = within((uint32_t)(before + more > UINT32_MAX ? UINT32_MAX : before + more));
+    uint32_t known = steps.known ? steps.known : UINT32_MAX, most = 0, expected;
+    uint64_t more;
+    if (back)
+        most = smaller(before / 4, within(0) - before);
+    else if (in_use >= before && before < known)
+        most = smaller(before, known - before);
+    more = larger(aimd.increase ? aimd.increase : 1, most);
+    expected = within((uint32_t)(before + more > UINT32_MAX ? UINT32_MAX : before + more));
     if (expected <= before || in_use < before - before / (back ? 2 : 4) ||
-        (steps.limit != 0 && (!cooled(steps.fell, age) || !cooled(steps.rose, age)))) {
+        !cooled(steps.fell, age) || !cooled(steps.rose, age)) {
         REQUIRE(after == before);
         return;
     }
     REQUIRE(after == expected);
-    if (steps.limit == 0)
-        steps.fell = now;
     steps.limit = after;
-    steps.rose = now;
+    steps.rose = changed();
 }
 
 /* ms that a server may hold back all. */
@@ -315,10 +332,10 @@ static void follow_failure(uint32_t before, uint32_t after, const retry_failure 
     steps.failed += (65536 - steps.failed) / 16;
     if (holds) {
         REQUIRE(after == within(1));
-        if (steps.limit == 0)
-            steps.rose = now;
-        if (steps.limit == 0 || cooled(steps.fell, age))
-            steps.fell = now;
+        if (cooled(steps.fell, age)) {
+            learn(before);
+            steps.fell = changed();
+        }
         steps.limit = after;
         follow_pause(hold, hold + hold / 8, true, drawn);
     } else if (lowers(failure) || steps.row >= 3) {

@@ -30,12 +30,14 @@ static void send(struct by_hand *hand, retry_gates *gates, retry_aimd *aimd, uin
     *aimd = kept;
 }
 
-/* Of an attempt that began `age` ms before `now`, when no pause was known. */
+/* Of an attempt that began `age` ms before `now`, when no pause was known. Instants here count from
+   1, as a change at 0 counts as one at 1 (test_instant_0). */
 static uint32_t report(retry_aimd *aimd, const retry_failure *failure, uint32_t in_use,
                        retry_ms age, retry_time now)
 {
     struct by_hand hand;
     retry_gates gates;
+    now = check_after(now, 1);
     send(&hand, &gates, aimd, NULL, check_before(now, age));
     gates.in_flight = in_use;
     by_hand_end(&hand, failure, now);
@@ -52,6 +54,12 @@ static uint32_t throttled(retry_aimd *aimd, retry_time now)
 static uint32_t answered(retry_aimd *aimd, uint32_t in_use, retry_time now)
 {
     return report(aimd, NULL, in_use, 0, now);
+}
+
+/* So many are in use that it rises by one: not all. */
+static uint32_t most_of(const retry_aimd *aimd)
+{
+    return retry_aimd_limit(aimd) - 1;
 }
 
 /* A limit of half of `max`, which it got from a fall at `now`; no failure is in the row. It is not
@@ -72,7 +80,7 @@ static void test_null(void)
 
 static void test_size(void)
 {
-    CHECK_RANGE(1, 56, sizeof(retry_aimd));
+    CHECK_RANGE(1, 60, sizeof(retry_aimd));
 }
 
 /* Zeroed: 20 at first, 1,000 at most, 1 at least, 1 more, a half, and no cooldown: an attempt that
@@ -128,7 +136,7 @@ static void test_initial(void)
 /* It rises from there without a fall, one more a round trip, up to max, if it is in use. */
 static void test_rises_from_initial(void)
 {
-    static const retry_time starts[] = {0, 1, 5000, 0xffff8000, 0xffffff00, 0xffffffff};
+    static const retry_time starts[] = {0, 1, 5000, 0xffff8000, 0xffffff00, 0xfffffffe};
     size_t i;
     unsigned n;
     for (i = 0; i < CHECK_COUNT(starts); i++) {
@@ -140,15 +148,78 @@ static void test_rises_from_initial(void)
         CHECK_EQUAL(20, answered(&aimd, 14, now));
         CHECK_EQUAL(21, answered(&aimd, 15, now)); /* three quarters of it are in use */
         CHECK_EQUAL(21, answered(&aimd, 21, now)); /* it began at the change */
-        CHECK_EQUAL(21, throttled(&aimd, now));
         for (n = 22; n <= 30; n++) {
             now = check_after(now, 50);
-            CHECK_EQUAL(n, report(&aimd, NULL, n - 1, 49, now));
+            CHECK_EQUAL(n, report(&aimd, NULL, n - 2, 49, now)); /* not all of it */
         }
         now = check_after(now, 50);
         CHECK_EQUAL(30, report(&aimd, NULL, 30, 49, now));
         CHECK_EQUAL(15, throttled(&aimd, check_after(now, 1)));
     }
+}
+
+/* Until its first fall it doubles a round trip while all of it is in use: nothing says that it is
+   enough. */
+static void test_doubles_until_it_falls(void)
+{
+    static const struct {
+        uint32_t initial, increase, next;
+    } rows[] = {{0, 0, 40},     {1, 0, 2},       {2, 5, 7},
+                {7, 6, 14},     {500, 0, 1000},  {501, 0, 1000},
+                {999, 0, 1000}, {1000, 0, 1000}, {20, UINT32_MAX, 1000}};
+    size_t i;
+    for (i = 0; i < CHECK_COUNT(rows); i++) {
+        retry_aimd aimd = aimd_of(0);
+        uint32_t limit;
+        aimd.initial = rows[i].initial;
+        aimd.increase = rows[i].increase;
+        limit = retry_aimd_limit(&aimd);
+        check_row("row %u", (unsigned)i);
+        CHECK_EQUAL(rows[i].next, answered(&aimd, limit, 5));
+        CHECK_EQUAL(rows[i].next, answered(&aimd, ALL, 1005)); /* the cooldown is not over */
+    }
+}
+
+/* After a fall it doubles up to three quarters of where it fell from, while all of it is in use. A
+   fall that comes without a rise before it does not change how far. */
+static void test_doubles_up_to_where_it_fell(void)
+{
+    static const struct {
+        uint32_t from, falls, next[5];
+    } rows[] = {{1000, 1, {500, 750, 751, 752, 753}}, {1000, 2, {250, 500, 750, 751, 752}},
+                {1000, 3, {125, 250, 500, 750, 751}}, {1000, 7, {7, 8, 10, 12, 15}},
+                {100, 1, {50, 75, 76, 77, 78}},       {101, 1, {50, 76, 77, 78, 79}},
+                {30, 1, {15, 18, 20, 23, 24}},        {26, 1, {13, 16, 20, 21, 22}},
+                {20, 1, {10, 12, 15, 18, 20}},        {4, 2, {1, 2, 3, 4, 5}}};
+    size_t i, n;
+    for (i = 0; i < CHECK_COUNT(rows); i++) {
+        retry_aimd aimd = aimd_of(0);
+        retry_time now = 0;
+        aimd.initial = rows[i].from;
+        check_row("%lu, %lu falls", (unsigned long)rows[i].from, (unsigned long)rows[i].falls);
+        for (n = 0; n < rows[i].falls; n++, now += 1001)
+            throttled(&aimd, now);
+        aimd.initial = 0;
+        for (n = 0; n < CHECK_COUNT(rows[i].next); n++, now += 1001) {
+            CHECK_EQUAL(rows[i].next[n], retry_aimd_limit(&aimd));
+            answered(&aimd, ALL, now);
+        }
+    }
+}
+
+/* From 100 to 50, up to 75 and 76, and from there to 38: now it is 57. */
+static void test_falls_again(void)
+{
+    retry_aimd aimd = aimd_of(0);
+    aimd.initial = 100;
+    CHECK_EQUAL(50, throttled(&aimd, 0));
+    aimd.initial = 0;
+    CHECK_EQUAL(75, answered(&aimd, ALL, 1001));
+    CHECK_EQUAL(76, answered(&aimd, ALL, 2002));
+    CHECK_EQUAL(38, throttled(&aimd, 3003));
+    CHECK_EQUAL(39, answered(&aimd, 37, 4004)); /* not all of it */
+    CHECK_EQUAL(57, answered(&aimd, 39, 5005));
+    CHECK_EQUAL(58, answered(&aimd, ALL, 6006));
 }
 
 static void test_starts_at_max(void)
@@ -281,17 +352,17 @@ static void test_outcomes(void)
         failure.throttle = rows[i].throttle;
         failure.timeout = rows[i].timeout;
         check_row("row %u", (unsigned)i);
-        CHECK_EQUAL(limits[rows[i].first], report(&aimd, &failure, 8, 0, 6000));
+        CHECK_EQUAL(limits[rows[i].first], report(&aimd, &failure, 7, 0, 6000));
         if (rows[i].first == SAME) { /* no cooldown either */
             copy = aimd;
-            CHECK_EQUAL(9, answered(&copy, 8, 6000));
+            CHECK_EQUAL(9, answered(&copy, most_of(&copy), 6000));
             CHECK_EQUAL(4, throttled(&copy, 6000));
         }
-        CHECK_EQUAL(limits[rows[i].first], report(&aimd, &failure, 8, 0, 6000));
-        CHECK_EQUAL(limits[rows[i].third], report(&aimd, &failure, 8, 0, 6000));
-        CHECK_EQUAL(limits[rows[i].third], report(&aimd, &failure, 8, 0, 6000));
+        CHECK_EQUAL(limits[rows[i].first], report(&aimd, &failure, 7, 0, 6000));
+        CHECK_EQUAL(limits[rows[i].third], report(&aimd, &failure, 7, 0, 6000));
+        CHECK_EQUAL(limits[rows[i].third], report(&aimd, &failure, 7, 0, 6000));
         if (rows[i].third == SAME)
-            CHECK_EQUAL(9, answered(&aimd, 8, 6000));
+            CHECK_EQUAL(9, answered(&aimd, most_of(&aimd), 6000));
     }
 }
 
@@ -1135,8 +1206,8 @@ static void test_out_on_the_wire(void)
         throttled(&aimd, 1000);
         aimd.min = 0;
         for (n = 0; n < out && n < 19; n++)
-            CHECK_EQUAL(RETRY_DO_SEND, by_hand_send(&hands[n], &gates, NULL, 2000).what);
-        by_hand_end(&hands[0], NULL, 2001);
+            CHECK_EQUAL(RETRY_DO_SEND, by_hand_send(&hands[n], &gates, NULL, 2001).what);
+        by_hand_end(&hands[0], NULL, 2002);
         check_row("%lu out", (unsigned long)out);
         CHECK_EQUAL(out >= 10 ? 20 : 19, retry_aimd_limit(&aimd));
     }
@@ -1163,7 +1234,7 @@ static void test_cooldown(void)
                 {1073741825, 0, 1073741824},
                 {UINT32_MAX, 5, 1073741824},
                 {UINT32_MAX, 1073741900, 1073741900}};
-    static const retry_time starts[] = {0, 1, 0x80000000, 0xffffffff, (retry_time)-1000};
+    static const retry_time starts[] = {0, 1, 0x80000000, 0xfffffff0, (retry_time)-1000};
     const retry_failure failure = retry_classify_http(429, 0);
     size_t i, j;
     for (i = 0; i < CHECK_COUNT(rows); i++) {
@@ -1177,20 +1248,20 @@ static void test_cooldown(void)
             CHECK_EQUAL(40, report(&aimd, &failure, ALL, age, now));
             aimd.initial = 1; /* it rises by one */
             CHECK_EQUAL(40, report(&aimd, &failure, ALL, age, now));
-            CHECK_EQUAL(40, report(&aimd, NULL, ALL, age, now));
+            CHECK_EQUAL(40, report(&aimd, NULL, most_of(&aimd), age, now));
             CHECK_EQUAL(40, report(&aimd, &failure, ALL, age, over));
-            CHECK_EQUAL(40, report(&aimd, NULL, ALL, age, over));
+            CHECK_EQUAL(40, report(&aimd, NULL, most_of(&aimd), age, over));
             now = check_after(over, 1);
-            CHECK_EQUAL(41, report(&aimd, NULL, ALL, age, now)); /* since the fall */
-            CHECK_EQUAL(41, report(&aimd, NULL, ALL, age, now));
+            CHECK_EQUAL(41, report(&aimd, NULL, most_of(&aimd), age, now)); /* since the fall */
+            CHECK_EQUAL(41, report(&aimd, NULL, most_of(&aimd), age, now));
             CHECK_EQUAL(20, report(&aimd, &failure, ALL, age, now)); /* no rise keeps it */
             over = check_after(now, rows[i].applied);
-            CHECK_EQUAL(20, report(&aimd, NULL, ALL, age, over));
+            CHECK_EQUAL(20, report(&aimd, NULL, most_of(&aimd), age, over));
             now = check_after(over, 1);
-            CHECK_EQUAL(21, report(&aimd, NULL, ALL, age, now));
+            CHECK_EQUAL(21, report(&aimd, NULL, most_of(&aimd), age, now));
             over = check_after(now, rows[i].applied);
-            CHECK_EQUAL(21, report(&aimd, NULL, ALL, age, over)); /* since the rise */
-            CHECK_EQUAL(22, report(&aimd, NULL, ALL, age, check_after(over, 1)));
+            CHECK_EQUAL(21, report(&aimd, NULL, most_of(&aimd), age, over)); /* since the rise */
+            CHECK_EQUAL(22, report(&aimd, NULL, most_of(&aimd), age, check_after(over, 1)));
         }
     }
 }
@@ -1206,16 +1277,32 @@ static void test_first_fall_late(void)
     CHECK_EQUAL(25, throttled(&aimd, late + 1001));
 }
 
+/* A change at instant 0 counts as one at 1: an attempt that began then changes nothing yet. */
+static void test_instant_0(void)
+{
+    retry_aimd aimd = aimd_of(16);
+    aimd.cooldown = 0;
+    CHECK_EQUAL(8, throttled(&aimd, UINT32_MAX)); /* `report` adds 1 */
+    CHECK_EQUAL(8, throttled(&aimd, UINT32_MAX));
+    CHECK_EQUAL(8, throttled(&aimd, 0));
+    CHECK_EQUAL(4, throttled(&aimd, 1));
+    aimd = aimd_of(16);
+    aimd.initial = 2;
+    CHECK_EQUAL(4, answered(&aimd, ALL, UINT32_MAX));
+    CHECK_EQUAL(4, answered(&aimd, ALL, 1000));
+    CHECK_EQUAL(8, answered(&aimd, ALL, 1001));
+}
+
 /* The published sequence: 8 to 9 on an answer, then a failure at once: 4. */
 static void test_fall_after_rise(void)
 {
     retry_aimd aimd = fallen(16, 0);
     aimd.max = 10;
     CHECK_EQUAL(8, retry_aimd_limit(&aimd));
-    CHECK_EQUAL(9, answered(&aimd, 9, 1001));
+    CHECK_EQUAL(9, answered(&aimd, most_of(&aimd), 1001));
     CHECK_EQUAL(4, throttled(&aimd, 1001));
-    CHECK_EQUAL(4, answered(&aimd, 4, 2001));
-    CHECK_EQUAL(5, answered(&aimd, 4, 2002));
+    CHECK_EQUAL(4, answered(&aimd, most_of(&aimd), 2001));
+    CHECK_EQUAL(5, answered(&aimd, most_of(&aimd), 2002));
 }
 
 /* At the lowest it counts as a fall all the same; at the highest nothing counts as a rise. */
@@ -1298,10 +1385,10 @@ static void test_step_back(void)
             retry_aimd aimd = fallen(16, start);
             check_row("%lu ms behind %" PRIu64, (unsigned long)behind[i], (uint64_t)start);
             CHECK_EQUAL(8, throttled(&aimd, back));
-            CHECK_EQUAL(8, answered(&aimd, ALL, back));
+            CHECK_EQUAL(8, answered(&aimd, most_of(&aimd), back));
             CHECK_EQUAL(8, throttled(&aimd, check_after(start, 1000)));
-            CHECK_EQUAL(9, answered(&aimd, ALL, check_after(start, 1001)));
-            CHECK_EQUAL(9, answered(&aimd, ALL, back));
+            CHECK_EQUAL(9, answered(&aimd, most_of(&aimd), check_after(start, 1001)));
+            CHECK_EQUAL(9, answered(&aimd, most_of(&aimd), back));
             CHECK_EQUAL(4, throttled(&aimd, check_after(start, 1001)));
         }
     }
@@ -1316,10 +1403,10 @@ static void test_set_back(void)
         retry_time start = 3000000000u, back = start - behind[i];
         retry_aimd aimd = fallen(16, start);
         check_row("%lu ms behind", (unsigned long)behind[i]);
-        CHECK_EQUAL(9, answered(&aimd, ALL, back));
+        CHECK_EQUAL(9, answered(&aimd, most_of(&aimd), back));
         CHECK_EQUAL(4, throttled(&aimd, back));
-        CHECK_EQUAL(4, answered(&aimd, ALL, check_after(back, 1000)));
-        CHECK_EQUAL(5, answered(&aimd, ALL, check_after(back, 1001)));
+        CHECK_EQUAL(4, answered(&aimd, most_of(&aimd), check_after(back, 1000)));
+        CHECK_EQUAL(5, answered(&aimd, most_of(&aimd), check_after(back, 1001)));
     }
 }
 
@@ -1334,11 +1421,11 @@ static void test_idle(void)
             retry_time later = check_after(starts[j], (retry_time)((uint64_t)hours * 3600000));
             retry_aimd aimd = fallen(16, starts[j]);
             check_row("%u hours from %" PRIu64, hours, (uint64_t)starts[j]);
-            CHECK_EQUAL(9, answered(&aimd, ALL, later));
+            CHECK_EQUAL(9, answered(&aimd, most_of(&aimd), later));
             CHECK_EQUAL(4, throttled(&aimd, later));
             aimd = fallen(16, starts[j]);
             CHECK_EQUAL(4, throttled(&aimd, later));
-            CHECK_EQUAL(4, answered(&aimd, ALL, later));
+            CHECK_EQUAL(4, answered(&aimd, most_of(&aimd), later));
         }
     }
 }
@@ -1349,13 +1436,13 @@ static void test_fails_for_long(void)
     uint64_t passed;
     retry_aimd aimd = fallen(16, 0), copy;
     retry_time now = 0;
-    CHECK_EQUAL(9, answered(&aimd, ALL, check_after(now, 1001)));
+    CHECK_EQUAL(9, answered(&aimd, most_of(&aimd), check_after(now, 1001)));
     for (passed = 0; passed < 130 * (uint64_t)DAY; passed += DAY / 2) {
         now = check_after(now, DAY / 2);
         check_row("%" PRIu64 " ms", passed);
         throttled(&aimd, now);
         copy = aimd;
-        CHECK_EQUAL(retry_aimd_limit(&aimd) + 1, answered(&copy, ALL, check_after(now, 1001)));
+        CHECK(retry_aimd_limit(&aimd) < answered(&copy, ALL, check_after(now, 1001)));
     }
 }
 
@@ -1433,6 +1520,9 @@ int main(void)
     RUN(test_defaults);
     RUN(test_initial);
     RUN(test_rises_from_initial);
+    RUN(test_doubles_until_it_falls);
+    RUN(test_doubles_up_to_where_it_fell);
+    RUN(test_falls_again);
     RUN(test_starts_at_max);
     RUN(test_fall);
     RUN(test_ratio_may_be_short);
@@ -1468,6 +1558,7 @@ int main(void)
     RUN(test_out_on_the_wire);
     RUN(test_cooldown);
     RUN(test_first_fall_late);
+    RUN(test_instant_0);
     RUN(test_fall_after_rise);
     RUN(test_at_the_bounds);
     RUN(test_bounds_change);

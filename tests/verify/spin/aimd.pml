@@ -1,6 +1,7 @@
 /* Two threads let an AIMD limit fall and one lets it rise, all by attempts that began after the last
    change: retry__aimd_claim, retry__aimd_fall and retry__aimd_rise of retry.h. There is one fall, and a rise that began before it
-   does not outlive it. FIRST: it never changed before; then there is one change, a fall or the rise. */
+   does not outlive it. FIRST: it never changed before, and a rise doubles it, as
+   nothing is known (0). */
 #include "swap.pml"
 
 #define AGE 5
@@ -10,15 +11,17 @@
 
 #ifdef FIRST
 #define BEFORE INITIAL
-byte limit = 0, fell = 0, change = 0; /* no instants yet */
+#define MORE BEFORE
+byte limit = 0, fell = 0, change = 0, known = 0; /* no instants yet */
 #else
 #define BEFORE 9
-byte limit = BEFORE, fell = 1, change = 1;
+#define MORE 1
+byte limit = BEFORE, fell = 1, change = 1, known = 1;
 #endif
-byte falls = 0, rises = 0, done = 0;
+byte falls = 0, done = 0;
 
 #define WITHIN(l) ((l) == 0 -> INITIAL : (l))
-#define PASSED(instant) (NOW - (instant) > AGE)
+#define PASSED(instant) ((instant) == 0 || NOW - (instant) > AGE)
 
 /* retry__aimd_claim */
 inline claim(instant)
@@ -34,16 +37,10 @@ inline claim(instant)
 proctype fall()
 {
     byte old, less, seen, changed;
-    bool ok, first;
+    bool ok;
     old = limit;
-    first = old == 0;
-    changed = (first -> 0 : change);
-    if
-    :: first ->
-        seen = 0;
-        swap(fell, seen, NOW, ok)
-    :: else -> claim(fell)
-    fi;
+    changed = change;
+    claim(fell);
     if
     :: ok ->
         swap(change, changed, NOW, ok);
@@ -51,11 +48,7 @@ proctype fall()
         :: less = LESS(WITHIN(old));
            swap(limit, old, less, ok);
            if
-           :: ok -> falls++; break
-           :: else
-           fi;
-           if
-           :: first -> break
+           :: ok -> falls++; known = 1; break
            :: else
            fi
         od
@@ -66,34 +59,21 @@ proctype fall()
 
 proctype rise()
 {
-    byte old, seen, before_it, after;
+    byte old, seen, before_it, before, after;
     bool ok;
     old = limit;
+    before = WITHIN(old);
+    before_it = fell;
+    after = before + (known == 0 -> before : 1);
+    claim(change);
     if
-    :: old == 0 -> /* it is `initial` */
-        seen = 0;
-        swap(fell, seen, NOW, ok);
-        if
-        :: ok ->
-            change = NOW;
-            swap(limit, old, INITIAL + 1, ok);
-            assert(ok);
-            rises++
-        :: else
-        fi
-    :: else ->
-        before_it = fell;
-        after = old + 1;
-        claim(change);
-        if
-        :: ok -> swap(limit, old, after, ok)
-        :: else
-        fi;
-        if
-        :: ok && fell != before_it ->
-            swap(limit, after, old, ok)
-        :: else
-        fi
+    :: ok -> swap(limit, old, after, ok)
+    :: else
+    fi;
+    if
+    :: ok && fell != before_it ->
+        swap(limit, after, before, ok)
+    :: else
     fi;
     done++
 }
@@ -106,7 +86,6 @@ init
         run rise()
     }
     done == 3;
-    assert(falls + rises == 1);
-    assert(rises != 0 || limit == LESS(BEFORE) || limit == LESS(BEFORE + 1));
-    assert(rises == 0 || limit == INITIAL + 1)
+    assert(falls == 1);
+    assert(limit == LESS(BEFORE) || limit == LESS(BEFORE + MORE))
 }
