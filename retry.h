@@ -401,16 +401,17 @@
    the server is in trouble: at once if it says so (429, 504), else at the third failure in a row,
    or at a time-out if more than half of the last attempts failed. It comes back by a quarter a
    round trip while half of it is in use. From `initial` on it grows by one a round trip, up to
-   `max` (1,000), while three quarters of it are in use. Until its first fall it doubles a round
-   trip while all of it is in use, and after a fall it does so up to three quarters of where it fell
-   from. If your program needs many at once from the start, set `initial` to calls a second x
-   seconds of an answer. At its floor of one, while nothing is answered, it pauses for up to a
-   second between attempts (half of the timeout at most). And it obeys a server that blocks its
-   callers: after five refusals with a Retry-After in a row it holds all attempts until that time is
-   over, 2 s at most and an eighth more at random. Then one is tried. If refused requests prolong
-   the block, set `hold_max` to the longest (ms; 1: no hold). Who cannot wait so long gets EXPIRE at
-   once, and END's `delay` says how long it is. Use it always; not across processes, which cannot
-   share it. Costs: attempts over the limit are PACED; 60 bytes; about 313 instructions.
+   `max` (1,000), while three quarters of it are in use. While all of it is in use, and answers take
+   less than half of cut_after, it doubles a round trip instead: without end until its first fall,
+   and then up to three quarters of where it fell from. If your program needs many at once from the
+   start, set `initial` to calls a second x seconds of an answer. At its floor of one, while nothing
+   is answered, it pauses for up to a second between attempts (half of the timeout at most). And it
+   obeys a server that blocks its callers: after five refusals with a Retry-After in a row it holds
+   all attempts until that time is over, 2 s at most and an eighth more at random. Then one is
+   tried. If refused requests prolong the block, set `hold_max` to the longest (ms; 1: no hold). Who
+   cannot wait so long gets EXPIRE at once, and END's `delay` says how long it is. Use it always;
+   not across processes, which cannot share it. Costs: attempts over the limit are PACED; 60 bytes;
+   about 313 instructions.
 
    THROTTLE (retry_throttle, retry_gates_throttle): what would be refused anyway? When a client
    sends over `k` (2) times what is accepted, it drops the rest at random (FAIL, THROTTLED). Use it
@@ -4347,15 +4348,24 @@ RETRY__COLD void retry__aimd_fall(retry_aimd *aimd, retry_ms age, uint32_t now)
         retry__store(&aimd->retry__known, retry__max(before - (before >> 2), 1));
 }
 
+/* Whether what is sent is worked on, and does not wait for its turn: answers take less than half of
+   cut_after, which is ten times an answer, as it is advised. */
+static bool retry__aimd_roomy(const struct retry__attempt *attempt)
+{
+    retry_ms cut = attempt->op->client->cut_after;
+    return cut == 0 || retry__slow(attempt->gates) < cut >> 1;
+}
+
 /* Below `initial` the limit was higher before: it comes back by a quarter of itself. From there on
    it needs three quarters in use, or it would be twice of what is needed when the server goes dark.
-   While all of it is in use it doubles up to what is known to be well, and without end until it
-   falls for the first time. A fall that comes between wins. At `min` it leaves the limit as it was,
-   but not its instant. */
-static void retry__aimd_rise(retry_aimd *aimd, uint32_t in_use, retry_ms age, uint32_t now)
+   While all of it is in use, and answers are quick, it doubles up to what is known to be well, and
+   without end until it falls for the first time. A fall that comes between wins. At `min` it leaves
+   the limit as it was, but not its instant. */
+static void retry__aimd_rise(retry_aimd *aimd, const struct retry__attempt *attempt, retry_ms age,
+                             uint32_t now)
 {
     uint32_t limit = retry__load(&aimd->retry__limit), before = retry__aimd_within(aimd, limit);
-    uint32_t fell, more, initial, known, after;
+    uint32_t in_use = retry__load(&attempt->gates->in_flight), fell, more, initial, known, after;
     if (in_use < before - (before >> 1))
         return;
     fell = retry__load(&aimd->retry__fell);
@@ -4366,7 +4376,7 @@ static void retry__aimd_rise(retry_aimd *aimd, uint32_t in_use, retry_ms age, ui
         more = retry__max(more, retry__min(before >> 2, initial - before));
     else if (in_use < before - (before >> 2))
         return;
-    else if (in_use >= before && before < known)
+    else if (in_use >= before && before < known && retry__aimd_roomy(attempt))
         more = retry__max(more, retry__min(before, known - before));
     after = retry__aimd_within(aimd, retry__add(before, more));
     if (after > before && retry__aimd_claim(&aimd->retry__change, age, now) &&
@@ -4485,7 +4495,7 @@ static void retry__aimd_report(void *gate, const struct retry__attempt *attempt)
         if (retry__load(&aimd->retry__pause) & RETRY__AIMD_HOLD)
             retry__store(&aimd->retry__pause, 0);
     }
-    retry__aimd_rise(aimd, retry__load(&attempt->gates->in_flight), age, now);
+    retry__aimd_rise(aimd, attempt, age, now);
 }
 
 /* ---- Rate ---------------------------------------------------------------------------------- */

@@ -567,10 +567,27 @@ static void print_limit(void)
     aimd.initial = 1; /* from here on it grows */
     before = limit;
     now++;
-    limit = by_hand_aimd(&aimd, NULL, limit, now + 1, now + 1);
+    limit = by_hand_aimd(&aimd, NULL, limit - 1, now + 1, now + 1); /* not all of it is in use */
     printf(MANUAL "added when all is well (default: 0: %u) */\n", whole(limit - before));
     limit = by_hand_aimd(&aimd, NULL, limit, now, now + 2); /* sent in the same round trip */
     printf(MANUAL "grows by %s a round trip\n", word(limit - before, 1, "one"));
+}
+
+/* While all of it is in use. */
+static void print_doubling(void)
+{
+    const retry_failure failure = retry_classify_http(429, 0);
+    retry_aimd aimd;
+    uint32_t limit, before;
+    memset(&aimd, 0, sizeof aimd);
+    before = retry_aimd_limit(&aimd);
+    limit = by_hand_aimd(&aimd, NULL, before, 1, 1);
+    printf(MANUAL "it %s a round trip instead\n", word((double)limit / before, 2, "doubles"));
+    before = limit;
+    by_hand_aimd(&aimd, &failure, limit, 2, 2);
+    limit = by_hand_aimd(&aimd, NULL, before, 4, 4);
+    printf(MANUAL "up to %s of where it fell from\n",
+           word((double)limit / before, 0.75, "three quarters"));
 }
 
 static void print_floor(void)
@@ -626,6 +643,7 @@ static void print_gates(void)
     print_breaker();
     print_throttle();
     print_limit();
+    print_doubling();
     print_floor();
     print_rate();
     held_after(&longer, most);

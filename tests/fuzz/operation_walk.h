@@ -222,7 +222,9 @@ static uint32_t walk_cost(const retry_failure *failure)
 static void walk_spend(uint32_t cost)
 {
     walker.spent += cost;
-    REQUIRE(!walk.based || !WALK_ALONE || walker.level >= (uint64_t)cost * 1000);
+    if (!walk.based || !WALK_ALONE)
+        return;
+    REQUIRE(walker.level >= (uint64_t)cost * 1000);
     walker.level -= (uint64_t)cost * 1000;
 }
 

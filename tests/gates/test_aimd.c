@@ -180,6 +180,38 @@ static void test_doubles_until_it_falls(void)
     }
 }
 
+/* While answers take half of cut_after or longer what is sent waits for its turn, perhaps: the
+   limit grows by one. Without cut_after nobody knows what is slow. */
+static void test_doubles_if_quick(void)
+{
+    static const struct {
+        retry_ms cut_after, took;
+        uint32_t next;
+    } rows[] = {{1000, 0, 8},         {1000, 1, 8}, {1000, 499, 8}, {1000, 500, 5}, {1000, 501, 5},
+                {1000, 5000, 5},      {3, 1, 5},    {4, 1, 8},      {0, 5000, 8},   {1, 1, 5},
+                {UINT32_MAX, 5000, 8}};
+    size_t i, n;
+    for (i = 0; i < CHECK_COUNT(rows); i++) {
+        retry_aimd aimd = aimd_of(0);
+        struct by_hand hands[4];
+        retry_gates gates;
+        memset(&gates, 0, sizeof gates);
+        aimd.initial = CHECK_COUNT(hands);
+        aimd.cooldown = 0;
+        retry_gates_aimd(&gates, &aimd);
+        check_row("cut_after %lu, an answer took %lu", (unsigned long)rows[i].cut_after,
+                  (unsigned long)rows[i].took);
+        for (n = 0; n < CHECK_COUNT(hands); n++) {
+            CHECK_EQUAL(RETRY_DO_SEND, by_hand_send(&hands[n], &gates, NULL, 1).what);
+            hands[n].client.cut_after = rows[i].cut_after;
+        }
+        by_hand_end(&hands[0], NULL, 1 + rows[i].took);
+        CHECK_EQUAL(rows[i].next, retry_aimd_limit(&aimd));
+        for (n = 1; n < CHECK_COUNT(hands); n++)
+            by_hand_end(&hands[n], NULL, 1 + rows[i].took);
+    }
+}
+
 /* After a fall it doubles up to three quarters of where it fell from, while all of it is in use. A
    fall that comes without a rise before it does not change how far. */
 static void test_doubles_up_to_where_it_fell(void)
@@ -1521,6 +1553,7 @@ int main(void)
     RUN(test_initial);
     RUN(test_rises_from_initial);
     RUN(test_doubles_until_it_falls);
+    RUN(test_doubles_if_quick);
     RUN(test_doubles_up_to_where_it_fell);
     RUN(test_falls_again);
     RUN(test_starts_at_max);

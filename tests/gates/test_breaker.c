@@ -442,15 +442,16 @@ static void test_one_connection(void)
             failure.timeout = events[i].timeout;
             breaker.in_a_row = (uint16_t)(2 * events[i].counted);
             for (round = 0; round < 2; round++) {
-                retry_time began = starts[from] + 100 * round;
+                retry_time began = check_after(starts[from], 100 * round);
+                retry_time end = check_after(began, 50);
                 retry_permit permits[10];
                 for (n = 0; n < 10; n++)
                     permits[n] = retry_breaker_ask(&breaker, true, began);
                 for (n = 0; n < 10; n++)
-                    retry_breaker_report(&breaker, permits[n], &failure, began + 50);
-                CHECK_EQUAL(round == 0 ? CLOSED : OPEN, retry_breaker_state(&breaker, began + 50));
+                    retry_breaker_report(&breaker, permits[n], &failure, end);
+                CHECK_EQUAL(round == 0 ? CLOSED : OPEN, retry_breaker_state(&breaker, end));
                 CHECK_COUNTS((round + 1) * events[i].counted, (round + 1) * events[i].counted,
-                             &breaker, began + 50);
+                             &breaker, end);
             }
         }
     }

@@ -364,7 +364,7 @@ static void *both(void *context)
         uint32_t after;
         bool fails = (worker->number + round) % 2 == 0;
         threads_meet();
-        report(fails ? &throttled : NULL, UINT32_MAX, round * SPACING);
+        report(fails ? &throttled : NULL, before - 1, round * SPACING); /* not all of it */
         threads_meet();
         after = retry_aimd_limit(&aimd);
         worker->wrong += after != less(before) && after != less(before + 1);
@@ -591,9 +591,9 @@ static void fall(void)
     report(&throttled, 1, SPACING);
 }
 
-static void rise(void)
+static void rise(void) /* by one */
 {
-    report(NULL, UINT32_MAX, SPACING);
+    report(NULL, 499, SPACING);
 }
 
 static void verify_second_fall(void)

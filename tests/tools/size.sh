@@ -65,7 +65,7 @@ flash 3610 "retry_run" retry_run
     base="an operation, budget"
     flash 6500 "an operation, budget and AIMD limit" $recommended
     base="an operation, budget and AIMD limit"
-    flash 7460 "the same with several nodes" $recommended retry_client_nodes
+    flash 7500 "the same with several nodes" $recommended retry_client_nodes
     flash 8060 "the same with a hedge and latency" $recommended retry_hedge_copies retry_gates_latency
     flash 7700 "a service and an operation" $service
     base="a service and an operation"
