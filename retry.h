@@ -1158,8 +1158,8 @@ typedef struct retry_policy {
 RETRY_API retry_action retry_policy_after(const retry_strategy *self, const retry_operation *op,
                                           const retry_failure *failure, retry_time now);
 
-/* RETRY_POLICY_BEST_EFFORT for who has no budget: it has no late retries, and no last one that uses
-   the time that is left, and less code. retry_policy_after takes it, too. */
+/* RETRY_POLICY_BEST_EFFORT for a client without a budget, in less code. No retry is put off:
+   neither because tokens are few, nor as the last one. retry_policy_after takes it, too. */
 RETRY_API const retry_strategy *retry_best_effort(void);
 
 /* Refuses (REFUSED) what is not always retried; for a library's internal operations. RFC 0049. */
@@ -1255,9 +1255,9 @@ RETRY_API uint32_t retry_budget_balance(const retry_budget *budget);
 #define RETRY_BUDGET_AWS_2026 RETRY__BUDGET(500, 14, 14, 5, 1, 0, true, false)
 #define RETRY_BUDGET_GRPC RETRY__BUDGET(10, 1, 0, 0, 0.1, 5, false, true)
 
-/* For RETRY_POLICY_BEST_EFFORT: a base of one token, which comes back in 20 s, and a tenth of a
-   token for each success, which expires after 10 s. A retry costs a quarter, after a time-out or a
-   throttled answer a whole token. It holds 20 tokens for each operation in flight (saturating). */
+/* For RETRY_POLICY_BEST_EFFORT. The base is one token, refilled in 20 s. A success puts in a tenth
+   of a token, which expires after 10 s. A retry costs a quarter of a token, or a whole one after a
+   time-out or a throttled answer. It holds 20 tokens for each operation in flight (saturating). */
 #define RETRY_BUDGET_BEST_EFFORT(in_flight)                                                       \
     RETRY__BUDGET_OF(                                                                             \
         RETRY__CAST(uint32_t,                                                                     \
@@ -2883,7 +2883,7 @@ static uint32_t retry__timeout_cost(const retry_budget_options *options)
     return retry__or(options->timeout_cost, options->retry_cost);
 }
 
-/* Who comes back when the server said does as it is told, and pays as after any other failure. */
+/* A client that comes back when the server said pays as after any other failure. */
 static uint32_t retry__retry_cost(const retry_budget_options *options, const retry_failure *failure)
 {
     uint32_t cost = options->retry_cost;
@@ -2909,8 +2909,8 @@ static void retry__charge(const retry_operation *op, const retry_failure *failur
         retry__budget_move(op, RETRY__BUDGET_CHARGE, retry__retry_cost(&budget->options, failure));
 }
 
-/* The operation pays for a retry, at the price of the failure before it, or nothing if it goes
-   elsewhere; false: it cannot. */
+/* The operation pays for a retry what the failure before it costs, and nothing if the retry goes to
+   another node. False: it cannot. */
 static bool retry__pay(retry_operation *op, uint32_t traits)
 {
     const retry_budget *budget = retry__budget(op);
@@ -3826,7 +3826,7 @@ enum { RETRY__ASK, RETRY__FORGET, RETRY__END };
 enum {
     RETRY__COPY_WIRE = 1,   /* sent, and not ended */
     RETRY__COPY_CANCEL = 2, /* its CANCEL is due */
-    RETRY__COPY_LONE = 4,   /* on the wire: it has all that was left, as none could follow */
+    RETRY__COPY_LONE = 4,   /* on the wire, with all the time left: no retry could follow */
     RETRY__COPY_DRAWN = 8,  /* before: a throttle has let it pass */
     RETRY__COPY_KEPT = 16   /* before: a rate keeps an instant for it */
 };
@@ -3955,7 +3955,7 @@ static retry_ms retry__breaker_open(const retry_breaker *breaker)
     return open;
 }
 
-/* What a call goes by: the word, and the instant of the last change, which is read first. */
+/* What a call decides by: the word, and the instant of the last change, which is read first. */
 typedef struct retry__breaker_view {
     uint32_t since, word;
 } retry__breaker_view;
@@ -3968,8 +3968,8 @@ static retry__breaker_view retry__breaker_look(const retry_breaker *breaker)
     return view;
 }
 
-/* ms that are left of a span that began at `since`. To a clock that is a little behind, all of it;
-   to one further behind, which stepped back, or asks weeks later, nothing. */
+/* ms that are left of a span that began at `since`. If the clock is a little behind, all of it is
+   left. If the clock is further behind (it stepped back, or weeks have passed), nothing is. */
 RETRY__ONCE RETRY__WRAPS retry_ms retry__breaker_left(uint32_t since, retry_ms span, uint32_t now)
 {
     uint32_t passed = now - since;
@@ -3990,8 +3990,8 @@ static uint32_t retry__breaker_half_open(const retry_breaker *breaker)
     return (breaker->probes ? breaker->probes : UINT32_C(1)) << 8;
 }
 
-/* Changes the word to `next`, at `now`. The instant is written first: who has read an old one fails
-   there. False: another thread was faster; *view is what it left, its instant perhaps `now`. */
+/* Changes the word to `next`, at `now`. The instant is written first, so a thread that read an old
+   one fails. False: another was faster; *view is what it left, perhaps at `now`. */
 static bool retry__breaker_change(retry_breaker *breaker, retry__breaker_view *view, uint32_t next,
                                   uint32_t now)
 {
@@ -4002,7 +4002,7 @@ static bool retry__breaker_change(retry_breaker *breaker, retry__breaker_view *v
     return false;
 }
 
-/* Empties the window and what was in a row, as long as the state is `word`. */
+/* Empties the window and the counts in a row, as long as the state is `word`. */
 static void retry__breaker_empty(retry_breaker *breaker, uint32_t word)
 {
     retry__window_empty(breaker->retry__reports.retry__counts, 4, &breaker->retry__state, word);
@@ -4010,8 +4010,8 @@ static void retry__breaker_empty(retry_breaker *breaker, uint32_t word)
 }
 
 /* Adds `step` to the part of a count that `mask` names, if there is room. A `step` of 0 empties the
-   part. Nothing happens once the state is not `word`. The count is read before the state: who
-   empties it for another state later makes the swap fail. Returns the part, 0 in another state. */
+   part. Once the state is not `word`, nothing happens. The count is read first: if a thread empties
+   it for another state, the swap fails. Returns the part, 0 in another state. */
 static uint32_t retry__breaker_add(retry_breaker *breaker, uint32_t word, uint32_t *count,
                                    uint32_t mask, uint32_t step)
 {
@@ -4062,8 +4062,8 @@ static bool retry__breaker_count(retry_breaker *breaker, retry__breaker_view vie
     return false;
 }
 
-/* Whether a report on a permit of CLOSED tells of a connection that was counted already. Its
-   attempt began before that; an instant of 0 is none. */
+/* Whether a report on a permit of CLOSED tells of a broken connection that was counted already: the
+   attempt began before `since`, when that was. An instant of 0 is none. */
 static bool retry__breaker_knows(retry_breaker *breaker, retry__breaker_view *view,
                                  retry_ms elapsed, uint32_t now)
 {
@@ -4076,7 +4076,7 @@ static bool retry__breaker_knows(retry_breaker *breaker, retry__breaker_view *vi
 }
 
 /* The word after a probe that was answered, or that had no outcome. A probe that was silent for too
-   long gives no place back, as another may have it. Its answer counts. */
+   long gives no place back: another may have it. But its answer counts. */
 static uint32_t retry__breaker_after(const retry_breaker *breaker, uint32_t word, bool answered,
                                      retry_ms elapsed)
 {
@@ -4116,7 +4116,7 @@ static bool retry__breaker_probed(retry_breaker *breaker, retry__breaker_view vi
     return false;
 }
 
-/* Whether all attempts on a connection fail so at once. */
+/* Whether a connection broke, with which all attempts on it fail at once. */
 static bool retry__of_connection(const retry_failure *failure)
 {
     return failure && !failure->timeout &&
@@ -4142,8 +4142,8 @@ static bool retry__breaker_end(retry_breaker *breaker, uint16_t ticket, retry_ms
     return retry__breaker_count(breaker, view, outcome == RETRY__SICK, now);
 }
 
-/* The word with one more probe in flight; 0, which is no such word: none may be sent, in OPEN for
-   so long as *wait says. If all were silent, one takes their place: only the instant may change. */
+/* The word with one more probe in flight. 0, which no word is: none may be sent; in OPEN *wait says
+   for how long. If all probes were silent, one takes their place: only the instant may change. */
 static uint32_t retry__breaker_probe(const retry_breaker *breaker, retry__breaker_view view,
                                      uint32_t now, retry_ms *wait)
 {
@@ -4218,7 +4218,7 @@ RETRY_API void retry_breaker_set(retry_breaker *breaker, uint8_t state, retry_ti
                                                   ? retry__breaker_half_open(breaker)
                                                   : state);
     } while (!retry__breaker_change(breaker, &view, next, now));
-    retry__breaker_empty(breaker, next); /* of what came on permits of before */
+    retry__breaker_empty(breaker, next); /* reports on earlier permits may have come */
 }
 
 RETRY_API void retry_breaker_reset(retry_breaker *breaker, retry_time now)
@@ -4270,7 +4270,7 @@ RETRY_API retry_failure retry_classify_permit(retry_permit permit)
 
 /* ---- Client-side throttling ---------------------------------------------------------------- */
 
-/* Refused is exactly when random / 2^32 is below the probability, as 16.16 and multiplied out. The
+/* It refuses exactly when random / 2^32 is below the probability, in 16.16 and multiplied out. The
    excess has no fraction below 2^-16, so what the last shift cuts off makes no difference. */
 static bool retry__throttle_ask(retry_throttle *throttle, uint32_t random, retry_time now)
 {
@@ -4500,7 +4500,7 @@ static void retry__aimd_report(void *gate, const struct retry__attempt *attempt)
 
 /* ---- Rate ---------------------------------------------------------------------------------- */
 
-#define RETRY__RATE_MS UINT32_C(4096) /* what a ms is in the bucket */
+#define RETRY__RATE_MS UINT32_C(4096) /* a ms, in the units of the bucket */
 
 /* `max` wins over `min`. */
 RETRY__ONCE uint32_t retry__rate_bound(const retry_rate *rate, uint32_t limit)
@@ -4509,7 +4509,7 @@ RETRY__ONCE uint32_t retry__rate_bound(const retry_rate *rate, uint32_t limit)
     return rate->max ? retry__min(limit, rate->max) : limit;
 }
 
-/* What so many half seconds make of the limit, of which the first holds all that was counted. */
+/* Changes the limit after so many half seconds, the first of which holds all that was counted. */
 static void retry__rate_update(retry_rate *rate, uint32_t halves)
 {
     uint32_t throttled = retry__store(&rate->retry__throttled, 0);
@@ -4526,7 +4526,7 @@ static void retry__rate_update(retry_rate *rate, uint32_t halves)
             good = next;
         quiet = 0;
         halves--;
-    } else if (accepted != 0 && next != 0) { /* where all was throttled it need not climb again */
+    } else if (accepted != 0 && next != 0) { /* at once back to where some were accepted */
         next = retry__max(next, good);
     }
     for (; halves != 0 && next != 0; halves--) { /* gently at first, then fast */
@@ -4547,7 +4547,7 @@ static bool retry__rate_counts(const retry_rate *rate)
             retry__load(&rate->retry__throttled)) != 0;
 }
 
-/* The limit; 0: none but `max`. One thread learns from half seconds that are over, 24 at most. */
+/* The limit (0: none but `max`). One thread learns from half seconds that are over, 24 at most. */
 RETRY__WRAPS static uint32_t retry__rate_limit(retry_rate *rate, uint32_t now)
 {
     uint32_t half = retry__load(&rate->retry__half), halves = 0;
@@ -4560,7 +4560,7 @@ RETRY__WRAPS static uint32_t retry__rate_limit(retry_rate *rate, uint32_t now)
     return retry__load(&rate->retry__limit);
 }
 
-/* ms by which this call alone moves the bucket's clock. A new bucket (full, at 0) has none. */
+/* ms by which this call moves the bucket's clock. A new bucket (full, at 0) has no clock yet. */
 RETRY__WRAPS static retry_ms retry__rate_passed(retry_rate *rate, uint32_t now)
 {
     uint32_t seen = retry__load(&rate->retry__clock);
@@ -4570,7 +4570,7 @@ RETRY__WRAPS static retry_ms retry__rate_passed(retry_rate *rate, uint32_t now)
     return passed != 0 && retry__swap(&rate->retry__clock, seen, now) ? passed : 0;
 }
 
-/* What the bucket holds, as time. */
+/* What a full bucket holds, as time. */
 static uint32_t retry__rate_depth(const retry_rate *rate, uint32_t spacing)
 {
     uint32_t depth = 125 * RETRY__RATE_MS;
@@ -4599,9 +4599,9 @@ static uint32_t retry__rate_spacing(retry_rate *rate, uint32_t now)
     return retry__max(spacing, retry__multiply(rate->every, RETRY__RATE_MS));
 }
 
-/* Takes a token if there is one in less than `wait` ms, which is not 0. Returns the ms until there
-   is; `wait` or more: it was not taken. Kept is what the bucket lacks (a zeroed one is full) as
-   time: tokens taken in advance keep their instants when the limit changes. */
+/* Takes a token that is there in less than `wait` ms, which is not 0. Returns the ms until it is;
+   `wait` or more: none was taken. The bucket keeps what it lacks (zeroed, it is full), as time: so
+   tokens that were taken in advance keep their instants when the limit changes. */
 static retry_ms retry__rate_take(retry_rate *rate, uint32_t spacing, uint32_t now, retry_ms wait)
 {
     uint32_t full = retry__rate_depth(rate, spacing), owed, rest;
@@ -4619,8 +4619,8 @@ static retry_ms retry__rate_take(retry_rate *rate, uint32_t spacing, uint32_t no
     return after <= most ? full : retry__max(full, wait);
 }
 
-/* Gives back a token that was taken for the instant `due`, and not used. It frees its own instant
-   only, if that is to come, and the last that was taken: all others have theirs. */
+/* Gives back a token that was taken for the instant `due`, and not used. That frees its own
+   instant, and only if the instant is still to come, and is the last that was taken. */
 RETRY__WRAPS static void retry__rate_return(retry_rate *rate, uint32_t taken, retry_time due,
                                             retry_time now)
 {
@@ -4817,8 +4817,8 @@ RETRY__COLD bool retry__cut_paid(const struct retry__attempt *attempt)
     return retry__passed(retry__load(&attempt->gates->retry__round), attempt->now) > 30000;
 }
 
-/* How long answers take: up at once, down by a quarter of the difference. `age`: what one took, or
-   what somebody had who was impatient. */
+/* How long answers take: up at once, down by a quarter of the difference. `age`: what an answer
+   took, or how long a caller waited who gave up too soon. */
 static void retry__pace_answer(const struct retry__attempt *attempt, retry_ms age)
 {
     uint32_t *pace = &attempt->gates->retry__pace, seen, next;
@@ -5333,8 +5333,8 @@ static bool retry__place(retry_gates *gates, uint32_t limit)
     return true;
 }
 
-/* Gives the place back. There may be none: of an operation that was copied in flight, the copy's
-   end gave it back, and of gates that were zeroed meanwhile the place is gone. */
+/* Gives the place back. After a misuse there may be none: the operation was copied in flight, and
+   the copy gave the place back, or the gates were zeroed meanwhile. */
 RETRY__ONCE void retry__give_place(retry_gates *gates)
 {
     bool held = retry__fetch_add(&gates->in_flight, UINT32_MAX) != 0;
@@ -5349,7 +5349,7 @@ static void retry__tell_gate(const retry__gate *gate, const struct retry__attemp
         gate->retry__code->tell(gate->retry__self, attempt);
 }
 
-/* What the gates before the one that refuses gave goes back to them. */
+/* Gives back to the gates before the one that refuses what they gave. */
 RETRY__COLD void retry__gates_refused(const struct retry__attempt *attempt,
                                       const retry__gate *refuses)
 {
@@ -5381,7 +5381,7 @@ static uint8_t retry__gates_ask(struct retry__attempt *attempt)
     return RETRY_CAUSE_NONE;
 }
 
-/* What an answer, or none, tells of how long answers take. It may be no outcome. */
+/* Learns from an end how long answers take. If a time-out proves nothing, it is no outcome. */
 static void retry__pace_ended(struct retry__attempt *attempt)
 {
     const retry_failure *failure = attempt->failure;
@@ -5404,7 +5404,7 @@ static void retry__pace_ended(struct retry__attempt *attempt)
     }
 }
 
-/* What one server's gates do. */
+/* Asks or tells the gates of one server. */
 static uint8_t retry__gates_drive(struct retry__attempt *attempt, uint8_t what)
 {
     const retry__gate *gate = attempt->gates->retry__gates, *end = gate + RETRY__GATES;
@@ -5433,7 +5433,7 @@ static void retry__gates_add(retry_gates *gates, uint32_t index, void *gate,
         gates->retry__drive = retry__gates_drive;
 }
 
-/* The first attempt may probe, and one with its whole time; any other may just run out of time. */
+/* The first attempt may probe, and one with its whole time. Any other may just time out. */
 static uint8_t retry__ask_breaker(void *gate, struct retry__attempt *attempt)
 {
     const retry_operation *op = attempt->op;
@@ -5459,7 +5459,7 @@ RETRY_API void retry_gates_breaker(retry_gates *gates, retry_breaker *breaker)
     retry__gates_add(gates, RETRY__BREAKER, breaker, &code);
 }
 
-/* An attempt that waits for a later gate has passed this one. */
+/* An attempt that waits for a later gate has passed this one already. */
 static uint8_t retry__ask_throttle(void *gate, struct retry__attempt *attempt)
 {
     if (!attempt->drawn && !retry__throttle_ask((retry_throttle *)gate,
@@ -5475,7 +5475,7 @@ RETRY_API void retry_gates_throttle(retry_gates *gates, retry_throttle *throttle
     retry__gates_add(gates, RETRY__THROTTLE, throttle, &code);
 }
 
-/* Who has least time left asks soonest: 1 to 2 + 98 f * f ms, where f is the share that is left of
+/* The least time left asks soonest: in 1 to 2 + 98 f * f ms, where f is the share that is left of
    the timeout, in sixteenths. If new operations overtook old ones, the old ones would expire. */
 RETRY__COLD retry_ms retry__paced_delay(const struct retry__attempt *attempt)
 {
@@ -5502,8 +5502,8 @@ RETRY_API void retry_gates_aimd(retry_gates *gates, retry_aimd *aimd)
     retry__gates_add(gates, RETRY__AIMD, aimd, &code);
 }
 
-/* An instant that is kept for an attempt stays its own while another gate makes it wait, for as
-   long as the bucket could have held it. */
+/* An attempt keeps its instant while another gate makes it wait, for as long as the bucket could
+   have held the token. */
 RETRY__WRAPS static uint8_t retry__ask_rate(void *gate, struct retry__attempt *attempt)
 {
     retry_rate *rate = (retry_rate *)gate;
@@ -5574,14 +5574,14 @@ RETRY__INLINE bool retry__node_ill(const retry_gates *gates, retry_time now)
                         retry__passed(ill - row, now) < retry__min(UINT32_C(50) << row, 1000));
 }
 
-/* What several nodes say: of the answers the one that counts. */
+/* Of the answers of several nodes the one that counts. */
 typedef struct retry__nodes_answer {
     uint8_t cause; /* NONE: none was asked */
     retry_ms delay;
     retry_gates *gates; /* whose answer it is */
 } retry__nodes_answer;
 
-/* A turn comes before a probe, the sooner before the later, and the first answer before others. */
+/* PACED counts before CIRCUIT_OPEN, the shorter wait before the longer, else the first answer. */
 static void retry__nodes_hear(retry__nodes_answer *answer, uint8_t cause,
                               const struct retry__attempt *attempt)
 {
@@ -5600,7 +5600,7 @@ static void retry__nodes_hear(retry__nodes_answer *answer, uint8_t cause,
     }
 }
 
-/* True: the node lets the copy pass. One that does not keeps nothing of it. */
+/* True: the node lets the copy pass. If it does not, its rate keeps no instant for the copy. */
 static bool retry__ask_node(struct retry__attempt *attempt, uint32_t node,
                             retry__nodes_answer *answer)
 {
@@ -5621,8 +5621,8 @@ static bool retry__ask_node(struct retry__attempt *attempt, uint32_t node,
     return false;
 }
 
-/* A good answer cures a node. All else that ends an attempt makes it ill, a final failure and a
-   copy that lost to one elsewhere, too; but not who had no patience, or was given up. */
+/* A good answer cures a node. Any other end makes it ill: a final failure, too, and a copy that
+   lost to one elsewhere. A copy that was given up, or had too little time, proves nothing. */
 static void retry__node_learn(const struct retry__attempt *attempt)
 {
     retry_gates *gates = attempt->gates;
@@ -5637,8 +5637,8 @@ static void retry__node_learn(const struct retry__attempt *attempt)
 }
 
 /* A copy of the operation failed at a node. The first retry goes at once to another that answered
-   well last, if there is one, and no pushback. When all have failed, the others come before the
-   last once more. */
+   well last, if there is one, and no pushback. When all nodes have failed the operation, only the
+   last one counts as failed. */
 static void retry__node_failed(const struct retry__attempt *attempt)
 {
     retry_operation *op = attempt->op;
@@ -5655,8 +5655,8 @@ static void retry__node_failed(const struct retry__attempt *attempt)
     op->retry__failed = failed;
 }
 
-/* The less, the sooner a node is asked: the two bits of `tier`, of which the higher is set if the
-   node is ill; its rank; how much is in flight there. */
+/* The least key is asked first. It has the two bits of `tier` (the higher is set if the node is
+   ill), then the rank, then how much is in flight there. */
 static uint32_t retry__node_key(const retry_gates *gates, uint32_t tier, retry_time now)
 {
     uint32_t flight = retry__min(retry__load(&gates->in_flight), 0x3ffe);
@@ -5665,8 +5665,8 @@ static uint32_t retry__node_key(const retry_gates *gates, uint32_t tier, retry_t
     return tier << 30 | (uint32_t)gates->rank << 14 | flight;
 }
 
-/* Of so many nodes in a row from `first` on the one to ask next, as its distance from there; those
-   in `out` last, and those that failed the operation; at random, if several may be. */
+/* Which of `some` nodes in a row to ask next, as its distance from `first`. Nodes in `out` come
+   last, those that failed the operation before them. Of equal ones one is drawn. */
 static uint32_t retry__nodes_next(const struct retry__attempt *attempt, uint32_t first,
                                   uint32_t some, uint32_t refused, uint32_t out)
 {
@@ -5708,8 +5708,8 @@ static uint32_t retry__nodes_out(retry_operation *op)
     return out;
 }
 
-/* Asks the nodes, of many 32 in a row from one at random on, until one lets the copy pass. A retry
-   that goes elsewhere for nothing waits there for its turn: it does not come back. */
+/* Asks the nodes, of many 32 in a row from one at random on, until one lets the copy pass. A free
+   retry that goes to another node waits there for its turn, and does not come back. */
 static uint8_t retry__nodes_ask(struct retry__attempt *attempt)
 {
     const retry_operation *op = attempt->op;
@@ -5777,14 +5777,14 @@ static void retry__hedge_refund(retry_operation *op)
     retry__budget_move(op, RETRY__BUDGET_GIVE, retry__hedge_price(op));
 }
 
-/* ms: UINT32_MAX for none. */
+/* Sets the timer to `delay` ms; UINT32_MAX: to none. */
 static void retry__hedge_set(retry_hedge *hedge, retry_ms delay, retry_time now)
 {
     hedge->retry__delay = delay == UINT32_MAX ? delay : retry__min(delay, RETRY__LONGEST);
     hedge->retry__since = now;
 }
 
-/* ms from copy to copy. A fixed one follows a slow server, too: else all would be sent twice. */
+/* ms from copy to copy. A fixed delay grows while the server is slow, or all would get copies. */
 static retry_ms retry__hedge_delay(retry_operation *op)
 {
     retry_ms delay = op->retry__hedge->delay;
@@ -5814,7 +5814,7 @@ static bool retry__hedge_open(retry_operation *op, retry_ms later)
            later < retry__remaining(op, op->retry__now);
 }
 
-/* The lowest number that is free, of those that there are. */
+/* The lowest of the copies that are not on the wire, and its number. NULL: all are. */
 static retry_copy *retry__hedge_free(retry_operation *op, uint32_t *number)
 {
     retry_copy *copy;
@@ -5833,7 +5833,7 @@ static void retry__hedge_decide(retry_operation *op)
     retry__decide(op);
 }
 
-/* No copy is to come but those that follow: with nothing on the wire the attempt has failed. */
+/* If nothing is on the wire, and no copy follows at once, the attempt has failed. */
 static void retry__hedge_rest(retry_operation *op)
 {
     uint32_t number = 0;
@@ -5880,8 +5880,8 @@ static void retry__hedge_due(retry_operation *op, retry_step *step)
         retry__hedge_refused(op, copy, cause);
 }
 
-/* Whether a failure is final by itself, whatever is on the wire. A budget that charges failures is
-   not told of it. */
+/* Whether a failure is final, whatever is on the wire. A budget that charges failures is not told
+   of it. */
 RETRY__ONCE bool retry__hedge_final(uint32_t traits)
 {
     uint8_t cause = retry__screen(traits);
@@ -5895,7 +5895,7 @@ static void retry__hedge_failed(retry_operation *op, const retry_failure *failur
     uint32_t traits = retry__record(op, failure);
     retry_ms order = failure->pushback ? failure->retry_after : 0;
     bool is_final = retry__hedge_final(traits), unsent = (traits & RETRY__TRAIT_UNSENT) != 0;
-    bool tells = !unsent || !hedge->retry__reached; /* no less than a failure before it */
+    bool tells = !unsent || !hedge->retry__reached; /* as much as those before */
     if (is_final || (tells && !hedge->retry__stopped))
         op->failure = *failure;
     if (unsent)
