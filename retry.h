@@ -11,8 +11,8 @@
       Inside a library | Firmware | C++, threads, fork | Trouble | Stability
 
    QUICK START
-   An operation is what your program wants done, such as a request to a server. Each time it is
-   tried is an attempt. You make the attempts, and the library decides:
+   An operation is what your program wants done, such as a request to a server. Each try of it is an
+   attempt. Your program makes the attempts, and the library decides:
 
       #define _POSIX_C_SOURCE 200809L
       #define RETRY_IMPLEMENTATION
@@ -47,26 +47,26 @@
 
       SUCCESS, done, retries: 2
 
-   All structs must be zero first, as `= {0}` and `static` make them. A field that stays 0 has its
-   default. Share one service among all operations to one server, also of several threads. An
-   operation belongs to one thread: do not make it static in a function that several call.
+   A struct must be zero before its first use, as `= {0}` and `static` make it. A field that stays 0
+   has its default. All operations to one server, of all threads, share one service, which may not
+   move after retry_service_init. An operation belongs to one thread.
 
    Only you know whether an operation is idempotent: a GET is, an increment is not. An operation
    that failed may still have been carried out: the server did the work, and its answer was lost.
    Then op.ambiguous is true. Report it as "perhaps done", not as "failed".
 
-   Retry at one layer only: three attempts at each of five layers are 243 calls. The library below
-   may retry: libmosquitto QoS 1 and 2 (pace only its reconnects), libcurl (see FAILURES).
+   Retry at one layer only: three attempts at each of five layers are 243 calls. libmosquitto
+   repeats QoS 1 and 2 by itself: pace only its reconnects. For libcurl see FAILURES.
 
-   For a call that may block until it works you need only a delay, here 100 ms doubling to 5 s, of
-   which half is random. Where you poll "is it time?", draw once and keep it.
+   A call that may block until it works needs only a delay, here 100 ms doubling to 5 s, of which
+   half is random. Where you poll "is it time?", draw once and keep it.
 
       for (uint32_t retries = 0; !try_it(); retries++)
           sleep_ms(retry_delay(100, 5000, retries, RETRY_RATIO(0.5), RETRY_RATIO(1), retry_draw()));
 
    THE LOOP
-   retry_run blocks: it waits by your clock's sleep. Every other function only decides. It never
-   sleeps, reads a clock, allocates, locks, prints or does I/O, so it fits any event loop. There an
+   retry_run blocks: it waits by your clock's sleep. All other functions only decide. They never
+   sleep, read a clock, allocate, lock, print or do I/O, so they fit any event loop. There an
    operation is a struct of yours with a retry_operation, a timer and a function:
 
       static void advance(operation *op)
@@ -91,21 +91,15 @@
       retry_stop(&op->retry, now_ms());                  // nobody waits for it any more
       retry_skip_wait(&op->retry, now_ms());             // the network is back: retry now
 
-   What RFC 0049 calls the retry orchestrator is retry_ended: its comment has the steps.
+   A copy is one sending of the request: number 0, unless you hedge. retry_next watches its time. If
+   it cannot be sent, call retry_ended. When it is cancelled, close its connection, so that a late
+   answer is not taken for the next one's, and do not call retry_ended for it. A delay of UINT32_MAX
+   is no timer.
 
-   A step's `what`, `verdict` and `cause` are uint8_t: RETRY_DO_x, RETRY_VERDICT_x, RETRY_CAUSE_x.
-   - SEND: send the request. A copy is one sending of it: number 0, unless you hedge. It has
-     step.timeout ms, which retry_next watches. If it cannot be sent, call retry_ended.
-   - CANCEL: abort the copy; its time is over. Close its connection (curl_multi_remove_handle does):
-     a late answer must not be taken for the next one's. Do not call retry_ended for it any more.
-   - WAIT: for step.delay ms (UINT32_MAX: no timer), or until something happens. The cause is NONE
-     while an attempt is out, STRATEGY before a retry, and PACED if as many attempts are out as the
-     server bears. To be PACED is no retry, and costs nothing.
-   - END: SUCCESS, FAIL, or EXPIRE if the time does not suffice for another attempt. After
-     retry_stop it is FAIL with cause CANCELLED, behind a CANCEL for each copy on the wire.
-
-   PACED operations ask again at random times. If they are many, whenever a copy has ended or was
-   cancelled wake the one that you started first (at `began`), from your loop, not in advance():
+   A WAIT is PACED while as many attempts are in flight (sent, and not answered) as the server
+   bears. It is no retry, and costs nothing. A paced operation asks again at a random time. If many
+   are paced, go on with the one that began first whenever a copy has ended or was cancelled. Do so
+   in your loop, not in advance():
 
       operation *first = NULL;
       for (operation *each = operations; each < operations + COUNT; each++)
@@ -115,8 +109,8 @@
           advance(first);
 
    While a server is down, operations can end as fast as you begin them. So a queue's worker puts
-   back what can be done later, and waits END's `delay` in ms (0: nobody knows). retry_start
-   clears `ambiguous`, so keep it: what was perhaps done once stays so until it is done.
+   back what can be done later, and waits END's `delay` (ms; 0: nobody knows). retry_start clears
+   `ambiguous`, so keep it: what was perhaps done once stays so until it is done.
 
       if (end.cause == RETRY_CAUSE_DEADLINE || end.cause == RETRY_CAUSE_BUDGET_EXHAUSTED ||
           end.cause == RETRY_CAUSE_CIRCUIT_OPEN || end.cause == RETRY_CAUSE_THROTTLED) {
@@ -125,82 +119,67 @@
           sleep_ms(end.delay ? end.delay : 1000);
       }
 
-   If a server asks for more time than is left, the operation ends at once (EXPIRE), and keeps what
-   the server said. This prints "try again in 16 h":
-
-      if (end.verdict == RETRY_VERDICT_EXPIRE && op->retry.failure.retry_after >= 3600000)
-          printf("try again in %.0f h\n", op->retry.failure.retry_after / 3.6e6);
+   If a server asks for more time than is left, the operation ends at once: EXPIRE.
+   op->retry.failure.retry_after has the ms that the server asked for.
 
    FAILURES
-   A retry_failure says why an attempt failed, and whether it may be repeated. Before anything was
-   sent, nothing can have changed: every operation may be repeated. On the wire, anything may have
-   happened: only an idempotent one may be repeated. With an answer, the protocol tells. HTTP:
+   A retry_failure says why an attempt failed, and whether the operation may be repeated. If nothing
+   was sent, every operation may. If the request was sent, and no answer came, only an idempotent
+   one may. If there is an answer, the protocol tells. HTTP:
 
       op->retry.idempotent = retry_idempotent_http(method, strlen(method)); // GET, PUT ...
       retry_ms retry_after = 0; // if there is no header
       retry_parse_retry_after(value, strlen(value), (int64_t)time(NULL), &retry_after);
       failure = retry_classify_http(status, retry_after);
+      if (status == 503) // only if you know that your server says so before it works
+          failure.safety = RETRY_SAFETY_YES;
 
       HTTP status                       reason                           repeats     also
       --------------------------------  -------------------------------  ----------  --------------
-      421, 425                          SERVICE_RESPONSE_CODE_INDICATED  all
-      429, 529                          SERVICE_RESPONSE_CODE_INDICATED  all         throttle
       408                               SERVER_ERROR                     idempotent  timeout
-      any other 4xx with Retry-After    SERVICE_RESPONSE_CODE_INDICATED  all         throttle
+      421, 425                          SERVICE_RESPONSE_CODE_INDICATED  all
+      429, 529; other 4xx, Retry-After  SERVICE_RESPONSE_CODE_INDICATED  all         throttle
       503 with Retry-After              SERVER_ERROR                     idempotent  throttle
       501, 505 to 508, 510, 511         NONE, fault CLIENT               none
       all other 5xx                     SERVER_ERROR                     idempotent  504: timeout
       all others                        NONE                             none
 
    A 503 proves nothing, even with a Retry-After: a proxy may say so when its server had the
-   request. If you know that your server says 503 before it works, set `safety`. If it honours an
-   Idempotency-Key set `idempotent`: a 409 then means that the first attempt is still at work.
+   request. If your server honours an Idempotency-Key, set `idempotent`.
 
-      if (status == 503)
-          failure.safety = RETRY_SAFETY_YES;
-      if (status == 409 && key)
+      if (status == 409 && key) // the first attempt is still at work
           failure.reason = RETRY_REASON_SERVICE_RESPONSE_CODE_INDICATED;
 
-   If your clock may be wrong, measure a Retry-After that is a date from the answer's own Date
-   (retry_parse_http_date). Without a calendar hand in INT64_MIN: then only a number counts. Headers
-   in ms (retry-after-ms, x-ms-retry-after-ms, x-amz-retry-after): retry_parse_duration. HTTP/2's
-   REFUSED_STREAM, and GOAWAY with a number below your stream's: RETRY_STAGE_DISPATCH with the
-   reason SERVICE_RESPONSE_CODE_INDICATED. A healthy server has refused it unread: no gate counts
-   it, and it is repeated.
+   retry_parse_duration reads headers in ms (retry-after-ms, x-ms-retry-after-ms,
+   x-amz-retry-after). HTTP/2's REFUSED_STREAM, and a GOAWAY with a number below your stream's, say
+   that the server has read nothing: stage DISPATCH with SERVICE_RESPONSE_CODE_INDICATED. Without an
+   answer:
 
       failure = retry_classify_errno(errno, sent); // sent: whether any of the request was
       failure = retry_classify_errno(0, sent);     // recv returned 0: the peer closed it
       failure = retry_classify_stage(RETRY_STAGE_IN_FLIGHT, RETRY_REASON_NONE); // sent, and lost
       failure = retry_classify_stage(RETRY_STAGE_DISPATCH, RETRY_REASON_SOCKET_NOT_AVAILABLE);
 
-   getaddrinfo: retry_classify_errno takes what it returns on Linux and Windows. EAI_AGAIN is worth
-   a retry; host not found and all others are final. (Offline, Windows says host not found.)
-   Elsewhere EAI_AGAIN is also a number of <errno.h>: use the last line above, which is for what was
-   never sent.
+   retry_classify_errno also takes what getaddrinfo returns: EAI_AGAIN is worth a retry, and host
+   not found is final (Windows says so offline, too).
 
-   libcurl (all of this is in examples/recipes/http.h): when a reused connection is dead, it sends a
-   request again by itself, even a POST. It calls CURLOPT_PREREQFUNCTION before each sending: note
-   `sent` there, and return CURL_PREREQFUNC_ABORT the second time. It takes half a header for an
-   answer: look for the empty line behind it. OPERATION_TIMEDOUT is ETIMEDOUT. ECONNRESET are OK
-   with half a header, COULDNT_RESOLVE_PROXY, COULDNT_RESOLVE_HOST (also a host not found),
-   COULDNT_CONNECT, SSL_CONNECT_ERROR, GOT_NOTHING, SEND_ERROR, RECV_ERROR, PARTIAL_FILE, HTTP2,
-   HTTP2_STREAM and ABORTED_BY_CALLBACK. After any other code trying again does not help (a bad
-   certificate, a wrong URL): leave the failure zeroed, or with reason UNKNOWN if it was sent.
+   libcurl: copy examples/recipes/http.h, which says what each of its errors means and avoids two
+   traps. When a reused connection is dead, libcurl sends a request again by itself, even a POST:
+   CURLOPT_PREREQFUNCTION can abort that. And it takes half a header for an answer.
 
-   gRPC: retry_classify_grpc(status). UNAVAILABLE, DEADLINE_EXCEEDED and RESOURCE_EXHAUSTED (also an
-   answer that was too large) are repeated if the call is idempotent. If you know that your server
-   says RESOURCE_EXHAUSTED before it works, set safety YES. retry_parse_pushback reads
-   grpc-retry-pushback-ms: to wait exactly so long, or not to retry.
+   gRPC: retry_classify_grpc(status), and retry_parse_pushback for grpc-retry-pushback-ms. Set
+   safety YES if your server says RESOURCE_EXHAUSTED only before it works (not of a large answer).
 
-   Other codes are your application's to judge, such as ABORTED. A reason of your own says by flags
-   what the library must know. RETRY_REASON_FREE is for contention (a lost compare-and-swap, a
-   deadlock): the server is healthy, so no budget is charged.
+   Other codes are yours to judge, such as gRPC's ABORTED. Give them a reason of your own, with
+   flags. FREE is for contention (a lost compare-and-swap): the server is healthy, so no budget is
+   charged.
 
       #define CONFLICT RETRY_REASON_USER(0, RETRY_REASON_FREE | RETRY_REASON_ALLOWS_NON_IDEMPOTENT)
       if (status == 10) // gRPC's ABORTED: it was rolled back
           failure.reason = CONFLICT;
 
-   Databases and queues answer what HTTP has no word for. In each row the server did nothing:
+   Databases and queues have answers of their own. In each row the server did nothing. "Stop": no
+   budget ends these retries. When op->code_retries are enough, leave the failure zeroed.
 
       it says                                   reason                           also
       ----------------------------------------  -------------------------------  ----------------
@@ -210,16 +189,13 @@
       wrong node: READONLY, SQLSTATE 25006,     NODE_NOT_AVAILABLE               stage DISPATCH;
       NotWritablePrimary, NOT_LEADER                                             disconnect
       go there: MOVED, ASK                      USER, ALWAYS                     stop after 5
-      conflict: 40001, 40P01, badNonce, a lost  USER, FREE                       stop after a few
-      compare-and-swap
-      too much: S3's SlowDown, a quota          SERVICE_RESPONSE_CODE_INDICATED  throttle, but not
-                                                                                 for a quota
+      conflict: 40001, 40P01, badNonce          USER, FREE                       stop after a few
+      too much: S3's SlowDown                   SERVICE_RESPONSE_CODE_INDICATED  throttle
+      a quota is used up                        SERVICE_RESPONSE_CODE_INDICATED
 
-   "Stop": an attempt counts `op->code_retries`, and leaves the failure zeroed when they are enough:
-   no budget ends these retries. An attempt may leave something behind. A transaction may be open
-   (MySQL's 1205 ends the statement alone): ROLLBACK before the next attempt, or half of it is
-   committed. A late answer may be on a bus: flush it. A create may have worked: a 409 after
-   `op->ambiguous` is a success.
+   An attempt may leave something behind. A transaction may be open (MySQL's 1205 ends the statement
+   alone): ROLLBACK before the next attempt, or half of it is committed. A late answer may be on a
+   bus: flush it. A create may have worked: a 409 after `op->ambiguous` is a success.
 
    A transaction: before COMMIT the server rolls back what was not committed, so set safety YES.
    Leave `idempotent` false: if COMMIT's answer is lost, the operation fails, and is ambiguous. Then

@@ -22,11 +22,6 @@ awk '/^```c$/ { on = 1; next } /^```$/ && on { exit } on' README.md > "$work/fir
 sed '1,/\*\/$/d; s|"../retry.h"|"retry.h"|' examples/quickstart.c > "$work/quickstart.c"
 check "README.md: examples/quickstart.c" diff "$work/first.c" "$work/quickstart.c"
 
-# The recipe and the manual name the same of libcurl's errors.
-for code in $(sed -n '/may_pass\[\]/,/};/p' examples/recipes/http.h | grep -o 'CURLE_[A-Z0-9_]*'); do
-    check "retry.h: $code" grep -q "^  .*[ _]${code#CURLE_}\>" retry.h
-done
-
 # What the pages name is there: files, folders, places in them, targets; and in README.md functions.
 pages="README.md examples/README.md examples/recipes/README.md tests/README.md"
 places() { # FILE: its headings, as they are linked to
