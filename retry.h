@@ -202,35 +202,20 @@
    look for the transaction by an id that you wrote with it, once its server has let go of it.
 
    THE CLIENT
-   All operations to a server share a retry_client. A retry_service is the recommended one: it adds
-   a policy (when to retry), a budget (how many retries the server can bear) and a limit (how many
-   attempts at once). Before retry_service_init set what you want otherwise.
+   All operations to one server share a retry_client. A retry_service is the recommended one. It
+   adds a policy (whether and when to retry), a budget (how many retries the server can bear) and a
+   limit (how many attempts at once: service.limit.initial at first, 20, and .max at most, 1000).
+   Set what you want otherwise before retry_service_init. Without a service set op.client, and call
+   retry_start(op, NULL, now): a zeroed client has no budget and no limit.
 
-      field                         default         what it is
-      ----------------------------  --------------  -----------------------------------------------
-      op.timeout                    75 s            ms, waits included; UINT32_MAX: no limit
-      op.idempotent                 false           whether doing it twice does no harm
-      op.strategy, .context         the client's    another policy; yours, for strategies, observers
-      service.policy                see below       delays, attempts, how far a server is obeyed
-      service.budget.options        THE BUDGET      what retries cost
-      service.limit.initial, .max   20, 1000        attempts at once: at first, at most
-      client.cut_after              what is left    ms for an attempt, when all is well
-      client.attempt_timeout        what is left    ms for an attempt, at most
-      client.always_interval        1, 10, 50 ...   ms, for reasons that are always retried
-      client.observe, .user_reasons none            see TEXTS AND LOGS; 16 names for your reasons
-      client.random                 the library's   your generator of 32 uniform bits
+   Set client.cut_after (ms) to ten times what an answer takes when all is well. In trouble an
+   attempt has more: at least twice what answers take now. A round of attempts that time out doubles
+   it, for 30 s or until what was sent again is answered within cut_after. A process with few
+   operations cuts none (see THE BUDGET): client.attempt_timeout always limits.
 
-   Set cut_after to ten times what an answer takes when all is well. From there the time of an
-   attempt follows the server: it is at least twice what answers take now, and doubles with each
-   round of attempts that time out, until what was sent again is answered within cut_after, or for
-   30 s. A process with few operations cuts none (see THE BUDGET): if an attempt must never take
-   longer, set attempt_timeout. With retry_start(op, NULL, now) op.client is the client: a zeroed
-   one has no budget and no limit, and none at all is MISUSE.
-
-   A policy decides whether and when. A service's waits up to 100 ms, doubling up to 5 s, or up to
-   10 s after throttled answers, all at random (full jitter), and has no limit of attempts but the
-   timeout. A policy's last retry uses the time that is left: it comes late, but an attempt still
-   fits. Others start from a preset, with its budget:
+   A service's policy waits up to 100 ms, doubling up to 5 s, or up to 10 s after throttled answers,
+   all at random (full jitter). Only the timeout limits its attempts. Its last retry comes as late
+   as an attempt still fits. Other policies start from a preset, with its budget:
 
       static const retry_policy policy = RETRY_POLICY_AWS;
       static const retry_budget_options options = RETRY_BUDGET_AWS;
@@ -244,19 +229,17 @@
       AWS          3         1 s doubling to 20 s                             100, 1 for 5 successes
       AWS_2026     3         50 ms doubling to 20 s; from 1 s, throttled      35, 1 for 14 successes
 
-   A policy's `backoff` is a curve (RETRY_CURVE_x) over the number of retries, a cap (`max`), and
-   jitter (RETRY_JITTER_x); retry_backoff_delay computes one alone. Jitter is randomness in the
-   delay: without it, clients that failed together return together. When 10,000 clients have failed
-   together (make storm), the busiest 10 ms that follow see 10,000 calls without jitter, 1,524 with
-   FULL and 656 with DECORRELATED. A server's Retry-After raises the delay: to retry_after_max at
-   most (AWS: 20 s), and by retry_after_slack at most (AWS_2026: 5 s). A fleet that is told one time
-   would return at once, so each client waits up to a quarter longer, at random. retry_after_spread
-   sets another share; 1 is none, as in AWS and AWS_2026. retry_fail_fast() retries only what always
-   is.
+   Jitter is randomness in the delay: without it, clients that failed together return together. When
+   10,000 clients have failed together (make storm), the busiest 10 ms that follow see 10,000 calls
+   without jitter, 1,524 with FULL and 656 with DECORRELATED.
+
+   A server's Retry-After raises the delay: to retry_after_max at most (AWS: 20 s), and by
+   retry_after_slack at most (AWS_2026: 5 s). A fleet that is told one time would return at once, so
+   each client waits up to a quarter longer (retry_after_spread; not with the AWS presets).
 
    A strategy of your own is a struct whose first member is a retry_strategy: a function. It may
-   leave the rest to retry_policy_after, or answer later (retry_action_pending, retry_answer:
-   examples/custom_strategy.c). This one hears of progress: a download that got on waits less.
+   leave the rest to retry_policy_after, or answer later (examples/custom_strategy.c). This one
+   hears of progress: a download that got on waits less.
 
       static retry_action resume(const retry_strategy *self, const retry_operation *op,
                                  const retry_failure *failure, retry_time now)
@@ -274,43 +257,41 @@
 
    THE BUDGET
    Retries add load just when there is too much. A retry_budget is a bucket of tokens that all
-   operations to one server share. What it does not pay for is not retried (FAIL, BUDGET_EXHAUSTED).
-   A service's budget is RETRY_BUDGET_BEST_EFFORT(20):
+   operations to one server share. A retry that it cannot pay for is not made (FAIL,
+   BUDGET_EXHAUSTED). A service's budget is RETRY_BUDGET_BEST_EFFORT(20):
 
-   1. A retry costs 0.25 tokens, after a time-out or a throttled answer 1; a success puts 0.1 in.
-      If the server said when to come back (Retry-After), the retry costs 0.25.
+   1. A retry costs 0.25 tokens, after a time-out or a throttled answer 1; a success puts 0.1 in. If
+      the server said when to come back (Retry-After), the retry costs 0.25.
    2. The base, 1 token, is there at first. It does not expire, and 0.05 a second refill it.
-   3. What is beyond the base was earned of late: 37 % of it are left after 10 s.
-   4. An attempt is cut (cut_after) only while there are 2 tokens. Else it has what is left,
-      attempt_timeout at most: many small processes must not send again what waits in a queue.
-   5. Below half of the base a retry waits between the policy's longest delay and one and a half
-      times that. The last retries help most when they come late, and meanwhile the base refills.
-   6. A retry that was paid for and reached nobody makes the next one free. A hedged copy costs
-      what a retry after a time-out does.
+   3. What successes put in beyond the base expires: 37 % of it are left after 10 s.
+   4. cut_after ends an attempt only while there are 2 tokens. With fewer, only timeout and
+      attempt_timeout do: many small processes must not send again what waits in a queue.
+   5. While less than half of the base is left, a retry waits the policy's longest delay, and up to
+      half more. The last retries help most when they come late, and meanwhile the base refills.
+   6. If a retry reached nobody, the next one is free. A hedged copy costs what a retry after a
+      time-out does.
 
       a process has retries            new, or idle for 20 s  1 success a second  10  100
       -------------------------------  ---------------------  ------------------  --  ---
       in hand                          4                      7                   43  400
       after time-outs, or throttled    1                      1                   10  100
 
-   Processes need not share a budget. But where an error costs the server as much as an answer, four
-   retries in each of a thousand processes are too many: there set service.budget.options.retry_cost
-   to RETRY_TOKENS(1). To wait for a server that is not up yet costs nothing: set a timeout, and
-   leave max_attempts 0, as refused attempts count. Whoever is alone, and would rather wait than
-   fail (a device, a job), takes a budget that does not expire: it starts full, and pays for 20
-   time-outs in a row. Whoever must never give up starts anew after BUDGET_EXHAUSTED, `delay` ms
-   later.
+   Processes need not share a budget. But where an error costs the server as much as an answer, a
+   thousand processes with four retries each are too many: set budget.options.retry_cost to
+   RETRY_TOKENS(1).
+
+   To wait for a server that is not up yet costs nothing: set a timeout, and leave max_attempts 0. A
+   device or a job that would rather wait than fail takes a budget that does not expire: it starts
+   full, and pays for 20 time-outs in a row. If it must never give up, start anew after
+   BUDGET_EXHAUSTED.
 
       static retry_budget_options patient = RETRY_BUDGET_BEST_EFFORT(1);
       patient.expire = 0;
       service.budget.options = patient; // before retry_service_init
 
-   retry_budget_init fills a budget of your own (RETRY_BUDGET_GRPC pays for 4 retries, and while it
-   is half full), retry_budget_balance tells what it holds. Your own retries pay by
-   retry_budget_withdraw and retry_budget_deposit. One budget for many servers lets the one that is
-   down use up the retries of all: give each a service. For hosts not known before: retry_scopes.
-   Names for which there is no slot share the budget of scopes.client. Without one they would retry
-   for nothing.
+   One budget for many servers lets the one that is down use up the retries of all: give each a
+   service. For hosts not known before there are retry_scopes. Names for which there is no slot
+   share the budget of scopes.client; without one their retries would be free.
 
       static retry_scope slots[64]; // at first
       static retry_budget others;
@@ -336,24 +317,18 @@
           retry_gates_aimd(&nodes[i], &limits[i]);
       nodes[2].rank = 1; // a spare: what the others cannot take, or all while they are ill
 
-   The library takes each node for a server of its own. A node is ill when an attempt there failed:
-   for 100 ms, doubled with each failure in a row to 1 s. Then one attempt at a time tries it. A
-   good answer (any that does not ask for less load) brings it back. Whatever else ends an attempt
-   makes the node ill: no answer, 5xx, 429, a final failure such as a bad certificate. An attempt
-   goes to a node that is not ill, and has not failed the operation; of those to the one with the
-   lowest `rank`, then to the one with the fewest attempts in flight (sent, and not answered). If
-   its gates refuse, the next is asked.
+   An attempt that fails makes its node ill: no answer, 5xx, 429, a final failure such as a bad
+   certificate. The node is left alone for 100 ms, doubled with each failure in a row to 1 s. Then
+   one attempt at a time tries it, until an answer that does not ask for less load brings it back.
 
-   The first retry of an operation goes to another node at once, and costs nothing, if the last
-   attempt at that node was answered well, or there was none. A Retry-After of the node that failed
-   does not count there; a pushback does. All further retries wait and pay as with one server.
+   The first retry goes to another node at once, and costs nothing, if that node answered well last.
+   A Retry-After of the failed node does not count there, a pushback does. Later ones wait and pay.
 
-   One bad node of three costs no operation, and a third of an attempt each at most (make nodes). A
-   failure that is final ends the operation also if another node could do it. Say
-   NODE_NOT_AVAILABLE for what is one node's own: a bad certificate, a replica that is read-only.
-   The price: while all nodes are in trouble a fleet of rare callers sends up to a fifth more
-   attempts, and gets up to a point less done. With two bad nodes of three, who calls once a second
-   or less loses 4 to 19 of 100.
+   A final failure ends the operation also if another node could do it: say NODE_NOT_AVAILABLE for
+   what is one node's own (a bad certificate, a read-only replica). One bad node of three costs no
+   operation, and a third of an attempt each at most (make nodes). With two bad ones, a client that
+   calls once a second or less loses 4 to 19 of 100. With three, a fleet of such clients sends up to
+   a fifth more attempts.
 
    GATES
    Gates are optional checks before an attempt. An operation asks and tells all of them. A program

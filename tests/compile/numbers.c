@@ -457,13 +457,11 @@ static void print_policies(void)
 
 static void print_service(void)
 {
-    static const retry_budget_options grpc = RETRY_BUDGET_GRPC;
     static retry_service service;
     const retry_budget_options *options = &service.budget.options;
     const retry_backoff *usual = &service.policy.backoff;
-    double successes;
     retry_service_init(&service, 0);
-    printf(MANUAL "service.limit.initial, .max %u, 1000 attempts at once: at first, at most\n",
+    printf(MANUAL "service.limit.initial at first, %u, and .max at most, 1000)\n",
            limit_of_service());
     printf(MANUAL "waits up to %u ms, doubling up to %g s, or up to %g s after throttled\n",
            whole(usual->initial), seconds(usual->max),
@@ -504,7 +502,6 @@ static void print_service(void)
     printf(README "one token, which pays for %s retries; once spent, it is back after %.0f s.\n",
            word(in_hand(&service, options->retry_cost, 0), 4, "four"),
            1 / tokens(options->base_per_second));
-    printf(MANUAL "RETRY_BUDGET_GRPC pays for %u retries\n", burst(&grpc, &successes));
 }
 
 static void print_breaker(void)
@@ -662,7 +659,6 @@ int main(void)
 {
     static retry_connection connection;
     static const retry_backoff gaps = RETRY_BACKOFF_GRPC;
-    printf(MANUAL "op.timeout %g s ms, waits included; UINT32_MAX: no limit\n", default_timeout());
     printf(MANUAL "UINT32_MAX: no end (default: 0: %g) */\n", default_timeout() * 1000);
     printf(MANUAL "that an attempt is always granted (default: 0: %u) */\n",
            whole(retry_connection_begin(&connection, 0)));
