@@ -331,22 +331,27 @@
    a fifth more attempts.
 
    GATES
-   Gates are optional checks before an attempt. An operation asks and tells all of them. A program
-   links only what it adds. A service has the AIMD limit; add others after retry_service_init, so:
-   retry_gates_breaker(service.client.gates, &breaker). With budget and limit a service is well
-   after each of nine simulated faults (make together): more gates are rarely better. A refusal ends
-   the operation. (If operations waited for a breaker, they would all come back at once.)
+   Gates are optional checks before an attempt. A program links only what it adds. A service has the
+   AIMD limit; add others after retry_service_init: retry_gates_breaker(service.client.gates,
+   &breaker). More gates are rarely better (make together). A refusal ends the operation, as
+   operations that waited would all come back at once.
+
+      gate             bytes, 64-bit  instructions, x86-64  price
+      ---------------  -------------  --------------------  ----------------------------------------
+      circuit breaker  64             170                   may refuse for 2 s when the node is well
+      AIMD limit       56             313                   attempts over the limit are PACED
+      throttle         32             142                   for 4 s more drops what would succeed
+      rate             56             95; at its limit 157  attempts are PACED, or fail
+      latency          24             111
+      hedging          48             285; a copy 1,062     32 bytes a copy; 5 % more attempts
 
    Against failures. CIRCUIT BREAKER (retry_breaker, one for each node): is it worth trying? It
    opens when half of 20 or more attempts within 8 s were unhealthy: no answer, or a 5xx. Then it
    refuses everything for 2 s, and lets one attempt through, the probe. An answer to the probe
-   closes it. Use it when a server can be down for long. Not for one address of many servers, where
-   it would shut out the healthy ones. Several nodes need none: a node that fails is set apart
-   anyhow. Costs: while those of all nodes are open every operation fails; one may refuse for 2 s
-   when the node is well again; 64 bytes; about 170 instructions. Behind a limit a server that is
-   down may see fewer than the 20 attempts in 8 s that `ratio` waits for: set `in_a_row`, too (5,
-   say). Log retry_breaker_get; _set takes a node out, _reset back. Without operations:
-   retry_breaker_ask, _report, _release.
+   closes it. Use it when a server can be down for long, not for one address of many servers: there
+   it would shut out the healthy ones. Several nodes need none. Behind a limit a server that is down
+   may see fewer than the 20 attempts in 8 s that `ratio` waits for: set `in_a_row`, too (5, say).
+   Log retry_breaker_get.
 
    Against load. AIMD LIMIT (retry_aimd): how many at once? 20 at first (`initial`). It halves when
    the server is in trouble: at once if it says so (429, 504), else at the third failure in a row,
@@ -364,31 +369,25 @@
    not across processes, which cannot share it. Costs: attempts over the limit are PACED; 60 bytes;
    about 313 instructions.
 
-   THROTTLE (retry_throttle, retry_gates_throttle): what would be refused anyway? When a client
-   sends over `k` (2) times what is accepted, it drops the rest at random (FAIL, THROTTLED). Use it
-   when first attempts alone are too many: no budget limits those. Not for few calls. Costs: for 4 s
-   more it drops some that would be accepted; 32 bytes; about 142 instructions.
+   THROTTLE (retry_gates_throttle): what would be refused anyway? When a client sends over `k` (2)
+   times what is accepted, it drops the rest at random (FAIL, THROTTLED). Use it when first attempts
+   alone are too many: no budget limits those. Not for few calls.
 
-   RATE (retry_rate, retry_gates_rate): how fast? Use it when the server answers 429, or states its
-   limit. After a half second in which a 429 came, the limit is the rate that was accepted in it.
-   Each half second without one raises it, and after 12 s there is none. `max`
-   (RETRY_PER_SECOND(50), say) is a fixed limit from the start. So is `every`, the ms from send to
-   send, for slow ones: five an hour are 720000. A `burst` of RETRY_TOKENS(1) lets nothing through
-   before its time; the default is an eighth of a second's. Not for a server that fails or is
-   silent. Costs: attempts are PACED, and those that would wait 250 ms (`wait`) fail at once; 56
-   bytes; about 95 instructions, and 157 under a limit.
+   RATE (retry_gates_rate): how fast? Use it when the server answers 429, or states its limit
+   (`max`, or `every` for slow ones: five an hour are 720000), not when it fails or is silent. After
+   a half second in which a 429 came, the limit is the rate that was accepted in it. Each half
+   second without one raises it, and after 12 s there is none. Attempts are PACED, and those that
+   would wait 250 ms (`wait`) fail at once. With a `burst` of RETRY_TOKENS(1) none is early.
 
-   For latency. LATENCY (retry_latency, retry_gates_latency): how late is late? Use it for hedging,
-   one for each kind of operation. It learns the time within which 95 % are answered. It has no
-   estimate before 768 attempts (3,072 for 99 %). Not for reports. Costs: 24 bytes; about 111
-   instructions. For metrics: gates.in_flight, retry_aimd_limit, retry_rate_get, retry_latency_get.
+   For latency. LATENCY (retry_gates_latency): how late is late? Use it for hedging, one for each
+   kind of operation; not for reports. It learns the time within which 95 % are answered. It has no
+   estimate before 768 attempts (3,072 for 99 %). For metrics see examples/metrics.c.
 
    HEDGING
    Hedging sends a second copy of a late attempt, best to another node. The first answer wins. Only
    idempotent operations get copies. Use a budget: when a server is slow because it is overloaded,
-   the budget stops the copies. Costs: about 5 % more attempts, each at the price of a retry after a
-   time-out, unless it was never sent: half of what successes put into the budget. Also 48 bytes and
-   32 for each copy; about 285 instructions, and 1,062 more for a copy.
+   the budget stops the copies. A copy costs as many tokens as a retry after a time-out, unless it
+   was never sent. If 5 % of the attempts get one, copies use half of what successes put in.
 
       static retry_copy copies[1];           // one further copy, of one operation
       static retry_hedge hedge;              // one for each operation
@@ -398,7 +397,6 @@
       retry_hedge_copies(&op->retry, &hedge); // before retry_start
 
    The loop above does the rest: SEND with copy 1 is the second, and CANCEL names the one that lost.
-   A copy that fails is followed at once, if the budget pays for the next.
 
    CONNECTIONS
    retry_connection spaces the starts of connection attempts as gRPC does: 1 s, 1.6 s, 2.56 s ... up

@@ -516,7 +516,7 @@ static void print_breaker(void)
            "It opens when %s of %u or more attempts within %g s were unhealthy: no answer, or a "
            "5xx. Then it refuses everything for %g s,\n",
            half, n, seconds(counts), seconds(refuses));
-    printf(MANUAL "one may refuse for %g s when the node is well again\n", seconds(refuses));
+    printf(MANUAL "may refuse for %g s when the node is well\n", seconds(refuses));
     printf(MANUAL "the %u attempts in %g s that `ratio` waits for\n", n, seconds(counts));
     printf(MANUAL "before `ratio` may open it (default: 0: %u) */\n", n);
     printf(MANUAL "of unhealthy ones that opens it (default: 0: a %s) */\n", half);
@@ -533,7 +533,7 @@ static void print_throttle(void)
     unsigned window;
     dropped = drops(&k, &window);
     printf(MANUAL "over `k` (%g) times what is accepted\n", k);
-    printf(MANUAL "for %g s more it drops\n", seconds(window));
+    printf(MANUAL "for %g s more drops\n", seconds(window));
     printf(MANUAL "requests to accepts, at least 1 (default: 0: %g) */\n", k);
     printf(MANUAL "it refuses at most, up to 0.999 (default: 0: %.3g) */\n", dropped);
     printf(MANUAL "ms that a report counts at most, up to 2^23 (default: 0: %u) */\n", window);
@@ -612,7 +612,6 @@ static void print_rate(void)
     const char *eighth = word(burst_of(80) / 80.0, 0.125, "an eighth");
     printf(MANUAL "After a %s second in which a 429 came\n", word(half, 500, "half"));
     printf(MANUAL "and after %g s there is none.\n", seconds(none));
-    printf(MANUAL "the default is %s of a second's.\n", eighth);
     printf(MANUAL "(default: 0: %s of a second's, at least 1) */\n", eighth);
     printf(MANUAL "the lowest limit, up to `max` (default: 0: one in %g s) */\n",
            1 / lowest_rate());
@@ -625,13 +624,14 @@ static void print_sizes(void)
 {
     if (sizeof(void *) != 8)
         return;
-    printf(MANUAL "node is well again; %u bytes;\n", (unsigned)sizeof(retry_breaker));
+    printf(MANUAL "circuit breaker %u \n", (unsigned)sizeof(retry_breaker));
+    printf(MANUAL "AIMD limit %u \n", (unsigned)sizeof(retry_aimd));
     printf(MANUAL "over the limit are PACED; %u bytes;\n", (unsigned)sizeof(retry_aimd));
-    printf(MANUAL "would be accepted; %u bytes;\n", (unsigned)sizeof(retry_throttle));
-    printf(MANUAL "fail at once; %u bytes;\n", (unsigned)sizeof(retry_rate));
-    printf(MANUAL "Not for reports. Costs: %u bytes;\n", (unsigned)sizeof(retry_latency));
-    printf(MANUAL "Also %u bytes and %u for each copy;\n", (unsigned)sizeof(retry_hedge),
-           (unsigned)sizeof(retry_copy));
+    printf(MANUAL "throttle %u \n", (unsigned)sizeof(retry_throttle));
+    printf(MANUAL "rate %u \n", (unsigned)sizeof(retry_rate));
+    printf(MANUAL "latency %u \n", (unsigned)sizeof(retry_latency));
+    printf(MANUAL "hedging %u \n", (unsigned)sizeof(retry_hedge));
+    printf(MANUAL "%u bytes a copy;\n", (unsigned)sizeof(retry_copy));
 }
 
 static void print_gates(void)

@@ -82,29 +82,26 @@ says errmap.h "Parsing takes at most " \
     "$(awk '/^Stack of errmap_parse/ { print int(($4 + 1023) / 1024) }' "$work/errmap")" " KB of stack"
 says errmap.h "An entry takes " "$(bytes errmap_entry 3)" " bytes of RAM"
 
-# gate NAME STRUCT SIZE-ROW BENCH-ROW WORDS: what it adds to an operation, and its bytes of RAM. In the manual
-# the bytes, which numbers.c measures, and the instructions, rounded, stand behind the words.
+# gate NAME STRUCT SIZE-ROW BENCH-ROW: what it adds to an operation, and its bytes of RAM. The manual's table has
+# the bytes, which numbers.c measures, and the instructions, rounded.
 gate()
 {
-    [ -z "$1" ] || costs "more for a $1" "$(adds size "$3")" "$(bytes "retry_$2" 3)" "$(adds operation "$4")"
-    says retry.h "$5 $(bytes "retry_$2" 3) bytes; about " "$(adds operation "$4")" " instructions" 5
+    costs "more for a $1" "$(adds size "$3")" "$(bytes "retry_$2" 3)" "$(adds operation "$4")"
+    says retry.h "$1 $(bytes "retry_$2" 3) " "$(adds operation "$4")" "" 5
 }
-limit="an operation, budget and AIMD limit"
+gate breaker breaker "a service, circuit breaker" "a service, circuit breaker"
+gate throttle throttle "a service, client-side throttle" "a service, client-side throttle"
+gate rate rate "a service, rate" "a service, rate"
+gate latency latency "a service, latency" "a service, latency"
 service="a service: a budget and the AIMD limit"
-gate "" aimd "$limit" "$service" "attempts over the limit are PACED;"
-gate breaker breaker "a service, circuit breaker" "a service, circuit breaker" \
-    "node is well again;"
-gate throttle throttle "a service, client-side throttle" "a service, client-side throttle" \
-    "would be accepted;"
-gate rate rate "a service, rate" "a service, rate" "fail at once;"
-says retry.h "instructions, and " "$(adds operation "a service, rate under a limit")" " under a limit" 5
-gate latency latency "a service, latency" "a service, latency" "Not for reports. Costs:"
+limit="$(adds operation "$service")"
+says retry.h "AIMD limit $(bytes retry_aimd 3) " "$limit" "" 5
+says retry.h "over the limit are PACED; $(bytes retry_aimd 3) bytes; about " "$limit" " instructions" 5
+says retry.h "at its limit " "$(adds operation "a service, rate under a limit")" "" 5
 costs "more for hedging, no copy sent" "$(adds size "a service, hedge")" \
     $(($(bytes retry_hedge 3) + $(bytes retry_copy 3))) "$(adds operation "a service, event loop, hedge sends no copy")"
-says retry.h "for each copy; about " "$(adds operation "a service, event loop, hedge sends no copy")" \
-    " instructions" 5
-says retry.h "instructions, and " "$(adds operation "a service, event loop, hedge sends a copy")" \
-    " more for a copy" 5
+says retry.h "hedging $(bytes retry_hedge 3) " "$(adds operation "a service, event loop, hedge sends no copy")" ";" 5
+says retry.h "; a copy " "$(adds operation "a service, event loop, hedge sends a copy")" "" 5
 
 operation=$(bytes retry_operation 3)
 flash=$(printed size "$client")
