@@ -400,35 +400,23 @@
 
    CONNECTIONS
    retry_connection spaces the starts of connection attempts as gRPC does: 1 s, 1.6 s, 2.56 s ... up
-   to 2 minutes, 20 % more or less. For 10,000 devices set backoff.initial to more. A device:
+   to 2 minutes, 20 % more or less. For 10,000 devices set backoff.initial to more. If connect()
+   blocks, set max_connect_timeout. Call retry_connection_begin before each attempt, _established
+   when the connection is usable, and _failed when it failed or was lost. A server's Retry-After is
+   obeyed (503 at a handshake, retry: of server-sent events). A final failure waits longest.
 
-      timeout = retry_connection_begin(&connection, now); // then connect
-      retry_connection_established(&connection, now);     // the connection is usable
-      wait = retry_connection_failed(&connection, &failure, now); // it failed, or it was lost
+   Operations over a connection: while there is none, answer SEND with retry_ended and
+   retry_classify_stage(RETRY_STAGE_DISPATCH, RETRY_REASON_SERVICE_RESPONSE_CODE_INDICATED), which
+   no gate counts. When it is lost, end the copies on the wire with retry_classify_errno(errno,
+   true). When it is there again, call retry_skip_wait for each operation.
 
-   Operations over it: while there is no connection, answer SEND with retry_ended and
-   retry_classify_stage(RETRY_STAGE_DISPATCH, RETRY_REASON_SERVICE_RESPONSE_CODE_INDICATED). No gate
-   counts that: what is known of the server, the connection's own attempts tell. When it is lost,
-   end the copies on the wire with retry_classify_errno(errno, true). When it is there again, call
-   retry_skip_wait for each operation.
-
-   An attempt may take `timeout` ms: 20 s at least (min_connect_timeout). A connection that lasted
-   `stable_after` ms (10 s) starts the spacing anew. The first wait after it is drawn from 0 to 1 s,
-   so that a fleet does not return at once. `failure` says why, NULL if nobody knows: a Retry-After
-   in it (503 at a handshake, retry: of server-sent events) is obeyed, and one that is final (a
-   wrong password) waits the longest spacing at once. If connect() blocks, set max_connect_timeout.
-   When the network is back, call retry_connection_skip_wait. retry_connection_wait tells what is
-   left.
-
-   A device that restarts while its server is down would begin with 1 s again, each time. Keep the
-   connection where a restart leaves it alone, and the last `now` beside it: add to that a clock
-   that begins at 0. Then begin with retry_connection_failed.
+   A device that restarts while its server is down would begin with 1 s again. Keep the connection
+   and the last `now` where a restart leaves them alone. Add that `now` to a clock that begins at 0,
+   and begin with retry_connection_failed.
 
    TEXTS AND LOGS
-   Policies and budgets can be read from a flag or a configuration file. White space and commas
-   separate words; the first may be a preset. Durations are 250 (ms), 1.5s, 1h30m, 1d. `error` says
-   where the text is wrong, and why. Read them before retry_service_init; retry_parse_budget is for
-   service.budget.options, retry_parse_duration for a duration.
+   A policy can be read from a flag or a configuration file, before retry_service_init; so can
+   service.budget.options. White space and commas separate words; the first may be a preset.
 
       const char *text = "aws attempts=5 initial=100ms max=10s jitter=equal";
       retry_text_error error;
@@ -449,10 +437,8 @@
                 in-flight=   operations at once, for best-effort (1)                 whole number
 
    Delays after throttled answers are never shorter than others: `initial=` raises, `max=` caps
-   both. client.observe hears each decision, and once each end. `failure` is NULL for a success, a
-   cancellation and a gate's refusal. The operation has the decision (verdict, cause, delay) and its
-   past: retries, code, `reasons` (retry_reason_set_has). This one writes
-   "retry: verdict=RETRY delay=74ms ...":
+   both. client.observe hears each decision and each end. This one writes a line, "retry:
+   verdict=...":
 
       static void log_decision(void *context, const retry_operation *op,
                                const retry_failure *failure)
@@ -463,15 +449,11 @@
       }
 
    CLOCKS, TESTS, SIGNALS
-   An instant (retry_time) is the low 32 bits of a clock of milliseconds. It may wrap. The time
-   since an instant is `now` minus the instant, modulo 2^32. But if the instant is up to 32 s ahead
-   of `now`, another thread has read the clock: no time has passed. So a clock that is set back
-   further ends waits and operations, and an operation that is asked again after weeks has expired.
-   Delays over 2^31 ms count as that, timeouts over 2^32 - 65,536 as none.
+   The clock may wrap. If it steps back by up to 32 s, no time passes until it has caught up. If it
+   steps back further, waits and operations end. So do they after a pause of weeks.
 
-   While the machine sleeps, retry_system_clock goes on with Linux, Android and OpenBSD
-   (CLOCK_BOOTTIME), macOS and Windows. With others it stands still, and an operation lasts so much
-   longer.
+   While the machine sleeps, retry_system_clock goes on with Linux, Android, OpenBSD, macOS and
+   Windows. With others it stands still, and an operation lasts so much longer.
 
    In a test the time is a variable that sleep moves on, and client.random (a connection's `random`)
    returns 0 for the shortest delays, UINT32_MAX for the longest. A sleep may call retry_stop:
@@ -490,8 +472,6 @@
       }
 
    OPTIONS
-   A switch is defined as nothing or as 1, and before the first inclusion.
-
       macro                 default      set it              what it does
       --------------------  -----------  ------------------  -------------------------------------
       RETRY_IMPLEMENTATION  not defined  in one file         compiles the code (errmap.h's, too)
@@ -504,46 +484,37 @@
       RETRY_UNMASK(state)                                    between, and ends that: see FIRMWARE
       RETRY_ASSERT(x)       nothing      in that file        called with what misuse makes false
 
+   Define a switch as nothing or as 1, before the first inclusion.
+
    INSIDE A LIBRARY
    A library brings a copy of its own, which must not meet the copy of another. Wrap it in one file
-   that defines RETRY_STATIC and RETRY_IMPLEMENTATION. A file that needs only the types defines
-   RETRY_STATIC alone: a call there is an error. Or cut out the parts that you need: delay, backoff,
-   retry-after, connection, breaker, operation, or names of functions. operation is an operation
-   with a service, what classifies HTTP and errno, and a clock, in 3,000 lines.
+   that defines RETRY_STATIC and RETRY_IMPLEMENTATION; a file that needs only the types defines
+   RETRY_STATIC alone. Or cut out parts (delay, backoff, retry-after, connection, breaker,
+   operation, or names of functions; examples/README.md has more):
 
       make cut PARTS="delay" PREFIX=nats_ OUT=nats_retry.h
 
-   delay and backoff are C89 and C++98, too. In these six parts clang's -Weverything warns of
-   nothing but -Wpadded and -Wunsafe-buffer-usage (delay: in C++, too), and clang-tidy's defaults of
-   nothing. MSVC was not tried. Of what its /W4 adds, -Wconversion, -Wshadow and -Wunused find
-   nothing.
+   Without either, gcc and clang hide the functions in a shared library. If programs are to call
+   them, define RETRY_API in every file, before the #include, as extern
+   __attribute__((visibility("default"))) or __declspec(dllexport). A binding in another language
+   defines it as extern (else Rust's bindgen sees no function); retry_sizes says what to allocate.
 
-   Without either, the functions are hidden: gcc and clang do not export them from a shared library.
-   If programs are to call them, define RETRY_API in every file, before the #include, as extern
-   __attribute__((visibility("default"))) or __declspec(dllexport). Do not hand on a user's 0 that
-   means "none": here 0 is the default. No timeout is UINT32_MAX, n retries are max_attempts n + 1,
-   no jitter is RETRY_JITTER_NONE, no delay is a curve TABLE of one 0. (For client.cut_after,
-   backoff.max and policy.retry_after_max 0 means no limit.) A random number of your own must fill
-   32 bits. With the 15 of some rand() full jitter makes 0 of each delay of up to 131 s. This fills
-   them:
+   Do not hand on a user's 0 that means "none": here 0 is the default. No timeout is UINT32_MAX, n
+   retries are max_attempts n + 1, no jitter is RETRY_JITTER_NONE, no delay is a TABLE of one 0. A
+   random number of your own must fill 32 bits: with the 15 of some rand() full jitter makes 0 of
+   each delay of up to 131 s. This fills them:
 
       uint32_t bits = ((uint32_t)rand() << 15 ^ (uint32_t)rand()) << 15 ^ (uint32_t)rand();
 
-   A binding in another language compiles this file with RETRY_IMPLEMENTATION and RETRY_API=extern
-   (without it Rust's bindgen sees no function: all are hidden). retry_sizes says what to allocate.
-
-   Tried with gcc 11 and 12, and clang 13, 14 and 19, as C99 to C17 and C++11 to C++20: no warnings,
-   with -Wall -Wextra -Wpedantic -Wconversion -Wshadow and more.
-
    FIRMWARE
-   No heap, no floating point at run time, no division, no clock and no lock of its own. Compile
-   with -ffunction-sections -fdata-sections and link with -Wl,--gc-sections: unused functions go. On
-   a Cortex-M0 (`make size`) a delay alone takes about 0.2 KiB of flash, an operation about 3.4, one
+   The library has no floating point at run time, no division, no clock and no lock. Compile with
+   -ffunction-sections -fdata-sections and link with -Wl,--gc-sections: unused functions go. On a
+   Cortex-M0 (`make size`) a delay alone takes about 0.2 KiB of flash, an operation about 3.4, one
    with a service about 7.4, and all of this file about 23. An operation takes 120 bytes of RAM.
-   With RETRY_STATIC the compiler leaves out more: on a Cortex-M3 a delay of a constant backoff
-   takes 60 bytes. Call retry_seed() with the device's id. Before the first connection wait for
-   retry_phase(&id, sizeof id, 30000) ms, or a fleet that lost power together returns together; so
-   with periodic work.
+   With RETRY_STATIC a delay of a constant backoff takes 60 bytes.
+
+   Call retry_seed() with the device's id. Before the first connection, and periodic work, wait for
+   retry_phase(&id, sizeof id, 30000) ms, or a fleet that lost power together returns together.
 
    The clock has to go on while the device sleeps, and to wrap at 2^32 ms. Ticks of 32 bits do so if
    their rate divides 1,000. Ticks of 16 bits, or of 300 or 1,024 Hz, do not: an operation then
@@ -555,44 +526,40 @@
       now = (retry_time)(total * 1000 / 1024);
 
    An operation belongs to one task. An interrupt's handler wakes the task, which calls retry_ended
-   and retry_next. Budgets, gates and the generator may be shared. On a Cortex-M0 and an AVR, which
-   have no lock-free 32-bit atomics, the library masks interrupts for some instructions: tasks that
-   share must run privileged there. On other cores without atomics, and with two cores, define
-   RETRY_MASK(), which yields the state to go back to, and RETRY_UNMASK(state). They are irq_lock()
-   and irq_unlock(state) on Zephyr, those of examples/freertos on FreeRTOS.
+   and retry_next. A Cortex-M0 and an AVR have no lock-free 32-bit atomics, so the library masks
+   interrupts for some instructions: tasks that share must run privileged. On other cores without
+   atomics, and with two cores, define RETRY_MASK(), which yields the state to go back to, and
+   RETRY_UNMASK(state): on Zephyr irq_lock() and irq_unlock(state); for FreeRTOS see
+   examples/freertos.
 
-   Run on Cortex-M0 and M3, 32-bit RISC-V and AVR, all emulated; compiled for Xtensa. IAR and Keil
-   were not tried. SDCC (STM8, Z80) cannot compile this file, which passes structs by value. It
-   compiles the parts delay, retry-after and connection that `make cut` takes out.
+   Run on emulated Cortex-M0 and M3, RISC-V and AVR. IAR, Keil and MSVC were not tried. SDCC
+   compiles only the parts delay, retry-after and connection of `make cut`.
 
    C++, THREADS, FORK
    C++: zero a struct with {} (-Wextra warns of {0}). A lambda without captures is a
-   retry_attempt_fn; examples/lambda.cpp wraps one with captures. No exception may pass through a
-   callback: catch it, and report a failure.
-   Threads: an operation, a hedge or a connection belongs to one thread at a time. Services,
-   budgets, gates and the generator are shared without a lock. Do not change a client, strategy or
-   policy while threads use it. Put a lock around retry_scope_client. A shared client's callbacks
-   must be ready for several threads, whose clocks agree within 2 s.
-   fork(): each child calls retry_seed(), or all draw the same numbers. A child must not go on with
-   gates that another thread of its parent was using: give it fresh ones. Processes share a budget,
-   a breaker, a throttle or a rate in memory that was mapped as MAP_SHARED before fork(). They
-   cannot share an AIMD limit or a retry_gates: a process that is killed would keep its places.
+   retry_attempt_fn; for others see examples/lambda.cpp. A callback must catch exceptions.
+
+   Threads: an operation, a hedge or a connection belongs to one thread at a time.
+   retry_scope_client needs a lock, nothing else does. Do not change a client, strategy or policy
+   while threads use it. Threads that share a client call its callbacks at once, and their clocks
+   agree within 2 s.
+
+   fork(): each child calls retry_seed(), or all draw the same numbers. If another thread of its
+   parent was using gates, the child needs fresh ones. Processes share a budget, a breaker, a
+   throttle or a rate in memory mapped as MAP_SHARED before fork(), but no AIMD limit or
+   retry_gates: a process that is killed would keep its places.
 
    TROUBLE
    - "undefined reference to retry_start": no file has RETRY_IMPLEMENTATION, or the function is
      hidden in a shared library. "multiple definition": two files have RETRY_IMPLEMENTATION.
-   - "define_RETRY_SYSTEM_CLOCK": do so before the #include of retry.h. "RETRY_SYSTEM_CLOCK needs
-     POSIX": define _POSIX_C_SOURCE as 200809L before the first #include of all.
-   - Everything is FAIL, MISUSE: the operation was not started, or retry_service_init was not
-     called. Define RETRY_ASSERT(x) as assert(x): each misuse stops there.
-   - It crashes in retry_start: the operation was not zeroed.
-   - MISUSE from retry_run after a while: its clock stands still or counts seconds (in a test, sleep
-     has to move the time on), or two threads share the operation.
+   - A crash in retry_start: the operation was not zeroed. FAIL, MISUSE: it was not started, or
+     retry_service_init was not called, or retry_run's clock stands still. RETRY_ASSERT(x) stops
+     there.
    - FAIL, BUDGET_EXHAUSTED: the process is new, or has few successes, or no retry_budget_init.
-   - Everything is FAIL, CIRCUIT_OPEN: log retry_breaker_get. Do answers take over cut_after?
+   - FAIL, CIRCUIT_OPEN, always: log retry_breaker_get. Do answers take over cut_after?
    - Slower than without the library, or EXPIRE, DEADLINE with nothing sent: limit.initial or
-     limit.max is below calls a second x seconds of an answer. Or an operation was begun, and never
-     ended: it keeps its place. Each must reach END, or retry_stop.
+     limit.max is below calls a second x seconds of an answer. Or operations keep their places: each
+     must reach END or retry_stop.
 
    STABILITY
    Until 6.0 the names, fields and meanings that this manual or a declaration's comment names stay

@@ -670,8 +670,6 @@ int main(void)
            seconds(retry_backoff_base(&gaps, 0)), retry_backoff_base(&gaps, 1) / 1000.0,
            retry_backoff_base(&gaps, 2) / 1000.0, seconds(gaps.max) / 60,
            retry_backoff_delay(&gaps, 0, 0, UINT32_MAX) * 100.0 / gaps.initial - 100);
-    printf(MANUAL "%g s at least (min_connect_timeout)\n",
-           seconds(retry_connection_begin(&connection, 0)));
     printf(README "Attempts start %g s apart at first, and %g min apart in the end\n",
            seconds(retry_backoff_base(&gaps, 0)), seconds(gaps.max) / 60);
     print_ladder();

@@ -217,7 +217,7 @@ END
 check "all parts beside retry.h" makes "$work/main" ${CC:-cc} -std=c99 $warnings -I. "$work/main.c"
 check "all parts beside retry.h run" "$work/main"
 
-# What the manual says of other flags (INSIDE A LIBRARY).
+# More warnings than the project itself wants: a library that takes a part may want them.
 everything="-Weverything -Wno-padded -Wno-unsafe-buffer-usage -Wno-unknown-warning-option -Werror"
 for clang in clang-19 clang; do
     # shellcheck disable=SC2086
