@@ -93,8 +93,7 @@
 
    A copy is one sending of the request: number 0, unless you hedge. retry_next watches its time. If
    it cannot be sent, call retry_ended. When it is cancelled, close its connection, so that a late
-   answer is not taken for the next one's, and do not call retry_ended for it. A delay of UINT32_MAX
-   is no timer.
+   answer is not taken for the next one's, and do not call retry_ended for it.
 
    A WAIT is PACED while as many attempts are in flight (sent, and not answered) as the server
    bears. It is no retry, and costs nothing. A paced operation asks again at a random time. If many
@@ -110,7 +109,8 @@
 
    While a server is down, operations can end as fast as you begin them. So a queue's worker puts
    back what can be done later, and waits END's `delay` (ms; 0: nobody knows). retry_start clears
-   `ambiguous`, so keep it: what was perhaps done once stays so until it is done.
+   `ambiguous`, so keep it: what was perhaps done once stays so until it is done. If a server asked
+   for more time than is left (EXPIRE), op->retry.failure.retry_after says for how much.
 
       if (end.cause == RETRY_CAUSE_DEADLINE || end.cause == RETRY_CAUSE_BUDGET_EXHAUSTED ||
           end.cause == RETRY_CAUSE_CIRCUIT_OPEN || end.cause == RETRY_CAUSE_THROTTLED) {
@@ -118,9 +118,6 @@
           put_back(op);
           sleep_ms(end.delay ? end.delay : 1000);
       }
-
-   If a server asks for more time than is left, the operation ends at once: EXPIRE.
-   op->retry.failure.retry_after has the ms that the server asked for.
 
    FAILURES
    A retry_failure says why an attempt failed, and whether the operation may be repeated. If nothing
@@ -152,8 +149,7 @@
 
    retry_parse_duration reads headers in ms (retry-after-ms, x-ms-retry-after-ms,
    x-amz-retry-after). HTTP/2's REFUSED_STREAM, and a GOAWAY with a number below your stream's, say
-   that the server has read nothing: stage DISPATCH with SERVICE_RESPONSE_CODE_INDICATED. Without an
-   answer:
+   that nothing was read: stage DISPATCH with SERVICE_RESPONSE_CODE_INDICATED. Without an answer:
 
       failure = retry_classify_errno(errno, sent); // sent: whether any of the request was
       failure = retry_classify_errno(0, sent);     // recv returned 0: the peer closed it
@@ -171,8 +167,7 @@
    safety YES if your server says RESOURCE_EXHAUSTED only before it works (not of a large answer).
 
    Other codes are yours to judge, such as gRPC's ABORTED. Give them a reason of your own, with
-   flags. FREE is for contention (a lost compare-and-swap): the server is healthy, so no budget is
-   charged.
+   flags. FREE is for contention (a lost compare-and-swap): no budget is charged.
 
       #define CONFLICT RETRY_REASON_USER(0, RETRY_REASON_FREE | RETRY_REASON_ALLOWS_NON_IDEMPOTENT)
       if (status == 10) // gRPC's ABORTED: it was rolled back
@@ -229,9 +224,8 @@
       AWS          3         1 s doubling to 20 s                             100, 1 for 5 successes
       AWS_2026     3         50 ms doubling to 20 s; from 1 s, throttled      35, 1 for 14 successes
 
-   Jitter is randomness in the delay: without it, clients that failed together return together. When
-   10,000 clients have failed together (make storm), the busiest 10 ms that follow see 10,000 calls
-   without jitter, 1,524 with FULL and 656 with DECORRELATED.
+   Jitter is randomness in the delay. When 10,000 clients have failed together (make storm), the
+   busiest 10 ms see 10,000 calls without jitter, 1,524 with FULL and 656 with DECORRELATED.
 
    A server's Retry-After raises the delay: to retry_after_max at most (AWS: 20 s), and by
    retry_after_slack at most (AWS_2026: 5 s). A fleet that is told one time would return at once, so
@@ -277,13 +271,11 @@
       after time-outs, or throttled    1                      1                   10  100
 
    Processes need not share a budget. But where an error costs the server as much as an answer, a
-   thousand processes with four retries each are too many: set budget.options.retry_cost to
-   RETRY_TOKENS(1).
+   thousand processes with four retries each are too many: set the retry_cost to RETRY_TOKENS(1).
 
    To wait for a server that is not up yet costs nothing: set a timeout, and leave max_attempts 0. A
    device or a job that would rather wait than fail takes a budget that does not expire: it starts
-   full, and pays for 20 time-outs in a row. If it must never give up, start anew after
-   BUDGET_EXHAUSTED.
+   full, and pays for 20 time-outs in a row. Or it starts anew after BUDGET_EXHAUSTED.
 
       static retry_budget_options patient = RETRY_BUDGET_BEST_EFFORT(1);
       patient.expire = 0;
@@ -325,10 +317,9 @@
    A Retry-After of the failed node does not count there, a pushback does. Later ones wait and pay.
 
    A final failure ends the operation also if another node could do it: say NODE_NOT_AVAILABLE for
-   what is one node's own (a bad certificate, a read-only replica). One bad node of three costs no
+   one node's own faults (a bad certificate, a read-only replica). One bad node of three costs no
    operation, and a third of an attempt each at most (make nodes). With two bad ones, a client that
-   calls once a second or less loses 4 to 19 of 100. With three, a fleet of such clients sends up to
-   a fifth more attempts.
+   calls once a second or less loses 4 to 19 of 100. With three, it sends up to a fifth more.
 
    GATES
    Gates are optional checks before an attempt. A program links only what it adds. A service has the
@@ -437,8 +428,7 @@
                 in-flight=   operations at once, for best-effort (1)                 whole number
 
    Delays after throttled answers are never shorter than others: `initial=` raises, `max=` caps
-   both. client.observe hears each decision and each end. This one writes a line, "retry:
-   verdict=...":
+   both. client.observe hears each decision and each end. This one writes a log:
 
       static void log_decision(void *context, const retry_operation *op,
                                const retry_failure *failure)
@@ -484,8 +474,6 @@
       RETRY_UNMASK(state)                                    between, and ends that: see FIRMWARE
       RETRY_ASSERT(x)       nothing      in that file        called with what misuse makes false
 
-   Define a switch as nothing or as 1, before the first inclusion.
-
    INSIDE A LIBRARY
    A library brings a copy of its own, which must not meet the copy of another. Wrap it in one file
    that defines RETRY_STATIC and RETRY_IMPLEMENTATION; a file that needs only the types defines
@@ -511,7 +499,8 @@
    -ffunction-sections -fdata-sections and link with -Wl,--gc-sections: unused functions go. On a
    Cortex-M0 (`make size`) a delay alone takes about 0.2 KiB of flash, an operation about 3.4, one
    with a service about 7.4, and all of this file about 23. An operation takes 120 bytes of RAM.
-   With RETRY_STATIC a delay of a constant backoff takes 60 bytes.
+   With RETRY_STATIC a delay of a constant backoff takes 60 bytes. IAR, Keil and MSVC were not
+   tried. SDCC compiles `make cut`'s delay, retry-after and connection.
 
    Call retry_seed() with the device's id. Before the first connection, and periodic work, wait for
    retry_phase(&id, sizeof id, 30000) ms, or a fleet that lost power together returns together.
@@ -529,20 +518,15 @@
    and retry_next. A Cortex-M0 and an AVR have no lock-free 32-bit atomics, so the library masks
    interrupts for some instructions: tasks that share must run privileged. On other cores without
    atomics, and with two cores, define RETRY_MASK(), which yields the state to go back to, and
-   RETRY_UNMASK(state): on Zephyr irq_lock() and irq_unlock(state); for FreeRTOS see
-   examples/freertos.
-
-   Run on emulated Cortex-M0 and M3, RISC-V and AVR. IAR, Keil and MSVC were not tried. SDCC
-   compiles only the parts delay, retry-after and connection of `make cut`.
+   RETRY_UNMASK(state): irq_lock() and irq_unlock(state) on Zephyr; FreeRTOS: examples/freertos.
 
    C++, THREADS, FORK
    C++: zero a struct with {} (-Wextra warns of {0}). A lambda without captures is a
    retry_attempt_fn; for others see examples/lambda.cpp. A callback must catch exceptions.
 
-   Threads: an operation, a hedge or a connection belongs to one thread at a time.
-   retry_scope_client needs a lock, nothing else does. Do not change a client, strategy or policy
-   while threads use it. Threads that share a client call its callbacks at once, and their clocks
-   agree within 2 s.
+   Threads: an operation, a hedge or a connection belongs to one thread at a time. Only
+   retry_scope_client needs a lock. Do not change a client, strategy or policy while threads use it.
+   Several may be in its callbacks at once. Their clocks agree within 2 s.
 
    fork(): each child calls retry_seed(), or all draw the same numbers. If another thread of its
    parent was using gates, the child needs fresh ones. Processes share a budget, a breaker, a
@@ -553,13 +537,11 @@
    - "undefined reference to retry_start": no file has RETRY_IMPLEMENTATION, or the function is
      hidden in a shared library. "multiple definition": two files have RETRY_IMPLEMENTATION.
    - A crash in retry_start: the operation was not zeroed. FAIL, MISUSE: it was not started, or
-     retry_service_init was not called, or retry_run's clock stands still. RETRY_ASSERT(x) stops
-     there.
-   - FAIL, BUDGET_EXHAUSTED: the process is new, or has few successes, or no retry_budget_init.
+     retry_service_init was not called, or retry_run's clock stands still. See RETRY_ASSERT.
+   - FAIL, BUDGET_EXHAUSTED: the process is new, or has few successes.
    - FAIL, CIRCUIT_OPEN, always: log retry_breaker_get. Do answers take over cut_after?
    - Slower than without the library, or EXPIRE, DEADLINE with nothing sent: limit.initial or
-     limit.max is below calls a second x seconds of an answer. Or operations keep their places: each
-     must reach END or retry_stop.
+     limit.max is below calls a second x seconds of an answer. Or some were never ended.
 
    STABILITY
    Until 6.0 the names, fields and meanings that this manual or a declaration's comment names stay
