@@ -58,12 +58,6 @@
    Retry at one layer only: three attempts at each of five layers are 243 calls. libmosquitto
    repeats QoS 1 and 2 by itself: pace only its reconnects. For libcurl see FAILURES.
 
-   A call that may block until it works needs only a delay, here 100 ms doubling to 5 s, of which
-   half is random. Where you poll "is it time?", draw once and keep it.
-
-      for (uint32_t retries = 0; !try_it(); retries++)
-          sleep_ms(retry_delay(100, 5000, retries, RETRY_RATIO(0.5), RETRY_RATIO(1), retry_draw()));
-
    THE LOOP
    retry_run blocks: it waits by your clock's sleep. All other functions only decide. They never
    sleep, read a clock, allocate, lock, print or do I/O, so they fit any event loop. There an
@@ -142,10 +136,8 @@
       all others                        NONE                             none
 
    A 503 proves nothing, even with a Retry-After: a proxy may say so when its server had the
-   request. If your server honours an Idempotency-Key, set `idempotent`.
-
-      if (status == 409 && key) // the first attempt is still at work
-          failure.reason = RETRY_REASON_SERVICE_RESPONSE_CODE_INDICATED;
+   request. If your server honours an Idempotency-Key, set `idempotent`, and give a 409 the reason
+   SERVICE_RESPONSE_CODE_INDICATED: the first attempt is still at work.
 
    retry_parse_duration reads headers in ms (retry-after-ms, x-ms-retry-after-ms,
    x-amz-retry-after). HTTP/2's REFUSED_STREAM, and a GOAWAY with a number below your stream's, say
@@ -231,23 +223,9 @@
    retry_after_slack at most (AWS_2026: 5 s). A fleet that is told one time would return at once, so
    each client waits up to a quarter longer (retry_after_spread; not with the AWS presets).
 
-   A strategy of your own is a struct whose first member is a retry_strategy: a function. It may
-   leave the rest to retry_policy_after, or answer later (examples/custom_strategy.c). This one
-   hears of progress: a download that got on waits less.
-
-      static retry_action resume(const retry_strategy *self, const retry_operation *op,
-                                 const retry_failure *failure, retry_time now)
-      {
-          download *d = (download *)op->context; // yours: bytes, and what they were
-          (void)self, (void)now;
-          if (d->bytes != d->bytes_before) // it has gone on since it last failed
-              d->bytes_before = d->bytes, d->retries_before = op->retries;
-          if (!retry_permitted(op, failure))
-              return retry_action_none(RETRY_CAUSE_NOT_IDEMPOTENT);
-          retry_ms delay = retry_delay(100, 5000, op->retries - d->retries_before, 0,
-                                       RETRY_RATIO(1), retry_random(op));
-          return retry_action_after(delay > failure->retry_after ? delay : failure->retry_after);
-      }
+   A strategy of your own is a struct whose first member is a retry_strategy: a function
+   (examples/custom_strategy.c). It may leave the rest to retry_policy_after, or answer later. One
+   that sees in op->context that a download got on can begin with short delays again.
 
    THE BUDGET
    Retries add load just when there is too much. A retry_budget is a bucket of tokens that all
@@ -274,23 +252,12 @@
    thousand processes with four retries each are too many: set the retry_cost to RETRY_TOKENS(1).
 
    To wait for a server that is not up yet costs nothing: set a timeout, and leave max_attempts 0. A
-   device or a job that would rather wait than fail takes a budget that does not expire: it starts
-   full, and pays for 20 time-outs in a row. Or it starts anew after BUDGET_EXHAUSTED.
-
-      static retry_budget_options patient = RETRY_BUDGET_BEST_EFFORT(1);
-      patient.expire = 0;
-      service.budget.options = patient; // before retry_service_init
+   device or a job that would rather wait than fail takes RETRY_BUDGET_BEST_EFFORT(1) with `expire`
+   0: it starts full, and pays for 20 time-outs in a row. Or it starts anew after BUDGET_EXHAUSTED.
 
    One budget for many servers lets the one that is down use up the retries of all: give each a
-   service. For hosts not known before there are retry_scopes. Names for which there is no slot
-   share the budget of scopes.client; without one their retries would be free.
-
-      static retry_scope slots[64]; // at first
-      static retry_budget others;
-      retry_budget_init(&others, &options, now);
-      scopes.client.budget = &others;
-      scopes.options = options; // of each name's own
-      scopes.slots = slots, scopes.count = 64;
+   service. For hosts not known before there are retry_scopes. Give them a budget for the names
+   without a slot (scopes.client.budget), or the retries of these are free.
 
       op->retry.client = retry_scope_client(&scopes, host, strlen(host), now); // for each operation
       retry_start(&op->retry, NULL, now);
@@ -428,15 +395,7 @@
                 in-flight=   operations at once, for best-effort (1)                 whole number
 
    Delays after throttled answers are never shorter than others: `initial=` raises, `max=` caps
-   both. client.observe hears each decision and each end. This one writes a log:
-
-      static void log_decision(void *context, const retry_operation *op,
-                               const retry_failure *failure)
-      {
-          char line[256];
-          retry_format(line, sizeof line, op, failure);
-          fprintf((FILE *)context, "%s\n", line);
-      }
+   both. client.observe hears each decision and each end. retry_format writes a line of a log.
 
    CLOCKS, TESTS, SIGNALS
    The clock may wrap. If it steps back by up to 32 s, no time passes until it has caught up. If it
@@ -447,19 +406,7 @@
 
    In a test the time is a variable that sleep moves on, and client.random (a connection's `random`)
    returns 0 for the shortest delays, UINT32_MAX for the longest. A sleep may call retry_stop:
-   retry_run then ends. Here SIGTERM's handler writes a byte to a pipe:
-
-      static retry_time test_now(void *time) { return *(retry_time *)time; }
-      static void test_sleep(void *time, retry_ms delay) { *(retry_time *)time += delay; }
-      static retry_time test_time;
-      static const retry_clock test_clock = {test_now, test_sleep, &test_time};
-
-      static void sleep_or_stop(void *op, retry_ms delay)
-      {
-          struct pollfd stop = {stop_pipe, POLLIN, 0};
-          if (poll(&stop, 1, delay > INT_MAX ? INT_MAX : (int)delay) > 0)
-              retry_stop((retry_operation *)op, now_ms());
-      }
+   retry_run then ends.
 
    OPTIONS
       macro                 default      set it              what it does
@@ -478,9 +425,7 @@
    A library brings a copy of its own, which must not meet the copy of another. Wrap it in one file
    that defines RETRY_STATIC and RETRY_IMPLEMENTATION; a file that needs only the types defines
    RETRY_STATIC alone. Or cut out parts (delay, backoff, retry-after, connection, breaker,
-   operation, or names of functions; examples/README.md has more):
-
-      make cut PARTS="delay" PREFIX=nats_ OUT=nats_retry.h
+   operation, or names of functions): make cut PARTS="delay" PREFIX=nats_ OUT=nats_retry.h.
 
    Without either, gcc and clang hide the functions in a shared library. If programs are to call
    them, define RETRY_API in every file, before the #include, as extern

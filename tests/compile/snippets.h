@@ -5,7 +5,6 @@
 #define RETRY_SYSTEM_CLOCK
 #include <errno.h>
 #include <limits.h>
-#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -51,15 +50,11 @@ typedef struct operation {
 extern operation *op, operations[];
 enum { COUNT = 100 };
 extern unsigned copy;
-typedef struct download {
-    uint64_t bytes, bytes_before;
-    uint32_t retries_before;
-} download;
 #ifndef FUNCTIONS
 void advance(operation *op);
 #endif
 extern const char *header, *host, *method, *sqlstate, *text, *value;
-extern int status, stop_pipe;
+extern int status;
 extern uint32_t retries;
 #ifdef OF_errmap_h
 extern const char *message, *body;
@@ -71,7 +66,7 @@ extern uint32_t code;
 extern uint64_t revision;
 extern bool has_fast_forward, read_only, retry_flag;
 #endif
-extern bool commit_was_sent, connection_lost, key, sent, timed_out;
+extern bool commit_was_sent, connection_lost, sent, timed_out;
 retry_time now_ms(void);
 uint32_t ticks(void);
 extern uint32_t device;
