@@ -61,7 +61,7 @@
    THE LOOP
    retry_run blocks: it waits by your clock's sleep. All other functions only decide. They never
    sleep, read a clock, allocate, lock, print or do I/O, so they fit any event loop. There an
-   operation is a struct of yours with a retry_operation, a timer and a function:
+   operation is your struct with a retry_operation, a timer and a function:
 
       static void advance(operation *op)
       {
@@ -85,21 +85,14 @@
       retry_stop(&op->retry, now_ms());                  // nobody waits for it any more
       retry_skip_wait(&op->retry, now_ms());             // the network is back: retry now
 
-   A copy is one sending of the request: number 0, unless you hedge. retry_next watches its time. If
-   it cannot be sent, call retry_ended. When it is cancelled, close its connection, so that a late
-   answer is not taken for the next one's, and do not call retry_ended for it.
+   A copy is one sending of the request: number 0, unless you hedge. retry_next watches the copy's
+   time. If it cannot be sent, call retry_ended. When a copy is cancelled, close its connection, so
+   that a late answer is not taken for the next one's, and do not call retry_ended.
 
    A WAIT is PACED while as many attempts are in flight (sent, and not answered) as the server
    bears. It is no retry, and costs nothing. A paced operation asks again at a random time. If many
-   are paced, go on with the one that began first whenever a copy has ended or was cancelled. Do so
-   in your loop, not in advance():
-
-      operation *first = NULL;
-      for (operation *each = operations; each < operations + COUNT; each++)
-          if (each->paced && (!first || now - each->began > now - first->began))
-              first = each;
-      if (first)
-          advance(first);
+   are paced, call advance() for the oldest of them whenever a copy has ended or was cancelled, but
+   from your loop, not from within advance().
 
    While a server is down, operations can end as fast as you begin them. So a queue's worker puts
    back what can be done later, and waits END's `delay` (ms; 0: nobody knows). retry_start clears
@@ -155,8 +148,8 @@
    traps. When a reused connection is dead, libcurl sends a request again by itself, even a POST:
    CURLOPT_PREREQFUNCTION can abort that. And it takes half a header for an answer.
 
-   gRPC: retry_classify_grpc(status), and retry_parse_pushback for grpc-retry-pushback-ms. Set
-   safety YES if your server says RESOURCE_EXHAUSTED only before it works (not of a large answer).
+   gRPC: retry_classify_grpc(status), and retry_parse_pushback for grpc-retry-pushback-ms. A large
+   answer is RESOURCE_EXHAUSTED, too: set safety YES if your server says it only before it works.
 
    Other codes are yours to judge, such as gRPC's ABORTED. Give them a reason of your own, with
    flags. FREE is for contention (a lost compare-and-swap): no budget is charged.
@@ -224,8 +217,8 @@
    each client waits up to a quarter longer (retry_after_spread; not with the AWS presets).
 
    A strategy of your own is a struct whose first member is a retry_strategy: a function
-   (examples/custom_strategy.c). It may leave the rest to retry_policy_after, or answer later. One
-   that sees in op->context that a download got on can begin with short delays again.
+   (examples/custom_strategy.c). It may leave the rest to retry_policy_after, or answer later. If it
+   sees in op->context that a download got on, it can begin with short delays again.
 
    THE BUDGET
    Retries add load just when there is too much. A retry_budget is a bucket of tokens that all
@@ -248,8 +241,8 @@
       in hand                          4                      7                   43  400
       after time-outs, or throttled    1                      1                   10  100
 
-   Processes need not share a budget. But where an error costs the server as much as an answer, a
-   thousand processes with four retries each are too many: set the retry_cost to RETRY_TOKENS(1).
+   Processes need not share a budget. But if an error is as much work as an answer, a thousand
+   processes with four retries each are too many: set budget.options.retry_cost to RETRY_TOKENS(1).
 
    To wait for a server that is not up yet costs nothing: set a timeout, and leave max_attempts 0. A
    device or a job that would rather wait than fail takes RETRY_BUDGET_BEST_EFFORT(1) with `expire`
@@ -306,10 +299,9 @@
    Against failures. CIRCUIT BREAKER (retry_breaker, one for each node): is it worth trying? It
    opens when half of 20 or more attempts within 8 s were unhealthy: no answer, or a 5xx. Then it
    refuses everything for 2 s, and lets one attempt through, the probe. An answer to the probe
-   closes it. Use it when a server can be down for long, not for one address of many servers: there
-   it would shut out the healthy ones. Several nodes need none. Behind a limit a server that is down
-   may see fewer than the 20 attempts in 8 s that `ratio` waits for: set `in_a_row`, too (5, say).
-   Log retry_breaker_get.
+   closes it. Use it when a server can be down for long, not for one address of many servers (it
+   would shut out the healthy ones), nor for several nodes. Behind a limit a server that is down may
+   see fewer than the 20 attempts in 8 s that `ratio` waits for: set `in_a_row`, too (5, say).
 
    Against load. AIMD LIMIT (retry_aimd): how many at once? 20 at first (`initial`). It halves when
    the server is in trouble: at once if it says so (429, 504), else at the third failure in a row,
@@ -334,8 +326,8 @@
    RATE (retry_gates_rate): how fast? Use it when the server answers 429, or states its limit
    (`max`, or `every` for slow ones: five an hour are 720000), not when it fails or is silent. After
    a half second in which a 429 came, the limit is the rate that was accepted in it. Each half
-   second without one raises it, and after 12 s there is none. Attempts are PACED, and those that
-   would wait 250 ms (`wait`) fail at once. With a `burst` of RETRY_TOKENS(1) none is early.
+   second without one raises it, and after 12 s there is none. Attempts are PACED; those that would
+   wait 250 ms (`wait`) fail at once. With a `burst` of RETRY_TOKENS(1) none is early.
 
    For latency. LATENCY (retry_gates_latency): how late is late? Use it for hedging, one for each
    kind of operation; not for reports. It learns the time within which 95 % are answered. It has no
@@ -343,9 +335,9 @@
 
    HEDGING
    Hedging sends a second copy of a late attempt, best to another node. The first answer wins. Only
-   idempotent operations get copies. Use a budget: when a server is slow because it is overloaded,
-   the budget stops the copies. A copy costs as many tokens as a retry after a time-out, unless it
-   was never sent. If 5 % of the attempts get one, copies use half of what successes put in.
+   idempotent operations get copies. Use a budget: it stops the copies when the server is
+   overloaded. A copy that was sent costs as many tokens as a retry after a time-out. If 5 % of the
+   attempts get one, copies use half of what successes put in. The loop above does the rest.
 
       static retry_copy copies[1];           // one further copy, of one operation
       static retry_hedge hedge;              // one for each operation
@@ -353,8 +345,6 @@
       hedge.latency = &latency;              // or hedge.delay, ms: set it below 20 ms an answer
       hedge.copies = copies, hedge.count = 1;
       retry_hedge_copies(&op->retry, &hedge); // before retry_start
-
-   The loop above does the rest: SEND with copy 1 is the second, and CANCEL names the one that lost.
 
    CONNECTIONS
    retry_connection spaces the starts of connection attempts as gRPC does: 1 s, 1.6 s, 2.56 s ... up
@@ -368,9 +358,9 @@
    no gate counts. When it is lost, end the copies on the wire with retry_classify_errno(errno,
    true). When it is there again, call retry_skip_wait for each operation.
 
-   A device that restarts while its server is down would begin with 1 s again. Keep the connection
-   and the last `now` where a restart leaves them alone. Add that `now` to a clock that begins at 0,
-   and begin with retry_connection_failed.
+   A device that restarts while its server is down begins with 1 s. Keep the connection and its last
+   `now` in memory that survives. Add that `now` to the clock, and begin with
+   retry_connection_failed.
 
    TEXTS AND LOGS
    A policy can be read from a flag or a configuration file, before retry_service_init; so can
@@ -404,9 +394,8 @@
    While the machine sleeps, retry_system_clock goes on with Linux, Android, OpenBSD, macOS and
    Windows. With others it stands still, and an operation lasts so much longer.
 
-   In a test the time is a variable that sleep moves on, and client.random (a connection's `random`)
-   returns 0 for the shortest delays, UINT32_MAX for the longest. A sleep may call retry_stop:
-   retry_run then ends.
+   In a test the time is a variable that sleep moves on, and client.random (connection.random)
+   returns 0 for the shortest delays, UINT32_MAX for the longest. A sleep may call retry_stop.
 
    OPTIONS
       macro                 default      set it              what it does
@@ -422,10 +411,10 @@
       RETRY_ASSERT(x)       nothing      in that file        called with what misuse makes false
 
    INSIDE A LIBRARY
-   A library brings a copy of its own, which must not meet the copy of another. Wrap it in one file
-   that defines RETRY_STATIC and RETRY_IMPLEMENTATION; a file that needs only the types defines
-   RETRY_STATIC alone. Or cut out parts (delay, backoff, retry-after, connection, breaker,
-   operation, or names of functions): make cut PARTS="delay" PREFIX=nats_ OUT=nats_retry.h.
+   A library brings a copy of its own, which must not meet another copy. One file defines
+   RETRY_STATIC and RETRY_IMPLEMENTATION; files that need only the types define RETRY_STATIC alone.
+   Or cut out parts (delay, backoff, retry-after, connection, breaker, operation, or names of
+   functions): make cut PARTS="delay" PREFIX=nats_ OUT=nats_retry.h.
 
    Without either, gcc and clang hide the functions in a shared library. If programs are to call
    them, define RETRY_API in every file, before the #include, as extern
@@ -471,12 +460,11 @@
 
    Threads: an operation, a hedge or a connection belongs to one thread at a time. Only
    retry_scope_client needs a lock. Do not change a client, strategy or policy while threads use it.
-   Several may be in its callbacks at once. Their clocks agree within 2 s.
+   Threads may call the client's callbacks at once. Their clocks agree within 2 s.
 
-   fork(): each child calls retry_seed(), or all draw the same numbers. If another thread of its
-   parent was using gates, the child needs fresh ones. Processes share a budget, a breaker, a
-   throttle or a rate in memory mapped as MAP_SHARED before fork(), but no AIMD limit or
-   retry_gates: a process that is killed would keep its places.
+   fork(): each child calls retry_seed(), or all draw the same numbers. It needs fresh gates if its
+   parent has threads. In memory mapped as MAP_SHARED processes share a budget, a breaker, a
+   throttle or a rate, but no AIMD limit or retry_gates: a killed process would keep its places.
 
    TROUBLE
    - "undefined reference to retry_start": no file has RETRY_IMPLEMENTATION, or the function is
@@ -486,12 +474,12 @@
    - FAIL, BUDGET_EXHAUSTED: the process is new, or has few successes.
    - FAIL, CIRCUIT_OPEN, always: log retry_breaker_get. Do answers take over cut_after?
    - Slower than without the library, or EXPIRE, DEADLINE with nothing sent: limit.initial or
-     limit.max is below calls a second x seconds of an answer. Or some were never ended.
+     limit.max is below calls a second x seconds of an answer. Or some operations were never ended.
 
    STABILITY
-   Until 6.0 the names, fields and meanings that this manual or a declaration's comment names stay
-   as they are. New fields come at a struct's end, new reasons and causes after the last: zero
-   structs, and do not rely on their sizes. What begins with retry__ is private. */
+   Until 6.0 the names, fields and meanings that this manual or a declaration's comment names stay.
+   New fields come at a struct's end, new reasons and causes after the last: zero structs, and do
+   not rely on sizes. What begins with retry__ is private. */
 
 #undef retry_system_clock
 #ifndef RETRY_H

@@ -45,10 +45,8 @@ extern errmap_nmv nmv;
 typedef struct operation {
     retry_operation retry;
     bool paced, ambiguous;
-    retry_time began;
 } operation;
-extern operation *op, operations[];
-enum { COUNT = 100 };
+extern operation *op;
 extern unsigned copy;
 #ifndef FUNCTIONS
 void advance(operation *op);
