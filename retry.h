@@ -290,7 +290,7 @@
       gate             bytes, 64-bit  instructions, x86-64  price
       ---------------  -------------  --------------------  ----------------------------------------
       circuit breaker  64             170                   may refuse for 2 s when the node is well
-      AIMD limit       56             313                   attempts over the limit are PACED
+      AIMD limit       60             313                   attempts over the limit are PACED
       throttle         32             142                   for 4 s more drops what would succeed
       rate             56             95; at its limit 157  attempts are PACED, or fail
       latency          24             111
