@@ -43,7 +43,7 @@ PACKAGES_check = libjsmn-dev
 PACKAGES_seeds = libjsmn-dev
 PACKAGES_units = libjsmn-dev g++
 PACKAGES_demo = $(filter memcached,$(SERVER))
-PACKAGES_recipes = libcurl4-openssl-dev libpq-dev memcached nginx-light openssl postgresql procps
+PACKAGES_recipes = libcurl4-openssl-dev libpq-dev memcached nginx-light openssl postgresql procps redis-server
 PACKAGES_http = libcurl4-openssl-dev nginx-light curl procps
 PACKAGES_redis = libhiredis-dev redis-server procps
 PACKAGES_mqtt = libmosquitto-dev mosquitto procps
@@ -90,7 +90,7 @@ PACKAGES_packages = $(sort $(foreach name,test-examples figures $(VERIFY),$(PACK
 # and the recipes, each with its own server in tests/examples/recipe_NAME.sh.
 RUN = quickstart by_hand custom_strategy alone outage nodes
 SERVED = redis mqtt lwip
-RECIPES = http transaction reconnect nodes hedge rate fleet shared loop delay
+RECIPES = http batch transaction reconnect nodes hedge rate fleet shared loop delay
 
 VERIFY = matrix symbols bare cross coverage prove stress lint fuzz
 

@@ -114,9 +114,9 @@ costs "an operation with a budget" "$(printed size "an operation, budget")" \
     $((operation + $(bytes retry_budget 3))) "$(near operation "a budget")"
 costs "**an operation with a service**" "$flash" $((operation + $(bytes retry_service 3))) "$(near operation "$service")"
 says examples/README.md "one retry and a service it takes " "$(near operation "one retry, a service")" "," 1
-says README.md "above takes " "$flash" " bytes of flash"
-says README.md "bytes of flash on a Cortex-M0, " "$operation" " bytes of RAM for"
-says README.md "operation, and " "$(near operation "$service")" " instructions" 1
+says README.md "its operations take " "$flash" " bytes of flash"
+says README.md "Each operation takes " "$operation" " bytes of RAM,"
+says README.md "of RAM, and " "$(near operation "$service")" " instructions" 1
 
 # ---- make http ------------------------------------------------------------------------------
 

@@ -70,8 +70,10 @@ end
 verdict "Everything was done, by some node." test "$(count '^done')" -eq "$number"
 verdict "The dark node was hardly asked ($hardly)." test "$hardly" -le 10
 verdict "The spare was not asked while the primary was well ($idle)." test "$idle" -eq 0
-verdict "It was asked for nearly all while the primary was dark ($busy)." test "$busy" -ge 35
+verdict "The spare was asked for nearly all while the primary was dark ($busy)." test "$busy" -ge 35
 measure <<END
 One of three was dark: $of_three of 80 operations were done; it was asked $hardly times.
+The spare was asked $idle times for 100 operations while the primary was well, and
+$busy times for 40 operations while the primary was dark.
 END
 exit $status
