@@ -43,7 +43,7 @@ PACKAGES_check = libjsmn-dev
 PACKAGES_seeds = libjsmn-dev
 PACKAGES_units = libjsmn-dev g++
 PACKAGES_demo = $(filter memcached,$(SERVER))
-PACKAGES_recipes = libcurl4-openssl-dev libpq-dev memcached nginx-light openssl postgresql procps redis-server
+PACKAGES_recipes = libcurl4-openssl-dev libmariadb-dev libpq-dev mariadb-client-core mariadb-server-core memcached nginx-light openssl postgresql procps redis-server
 PACKAGES_http = libcurl4-openssl-dev nginx-light curl procps
 PACKAGES_redis = libhiredis-dev redis-server procps
 PACKAGES_mqtt = libmosquitto-dev mosquitto procps
@@ -90,7 +90,7 @@ PACKAGES_packages = $(sort $(foreach name,test-examples figures $(VERIFY),$(PACK
 # and the recipes, each with its own server in tests/examples/recipe_NAME.sh.
 RUN = quickstart by_hand custom_strategy alone outage nodes
 SERVED = redis mqtt lwip
-RECIPES = http batch transaction reconnect nodes hedge rate fleet shared loop delay
+RECIPES = http batch transaction locked reconnect nodes hedge rate fleet shared loop delay
 
 VERIFY = matrix symbols bare cross coverage prove stress lint fuzz
 
@@ -493,6 +493,7 @@ LIBRARIES_rate = -lcurl
 LIBRARIES_shared = -lcurl
 LIBRARIES_fleet = -lm
 LIBRARIES_delay = -lcurl
+LIBRARIES_locked = -I/usr/include/mariadb -lmariadb
 LIBRARIES_transaction = -I/usr/include/postgresql -lpq
 $(BUILD)/recipes/fleet: $(wildcard examples/storm/*.h)
 $(BUILD)/recipes/%: examples/recipes/%.c $(HEADERS) $(wildcard examples/recipes/*.h) $(BUILD)/settings

@@ -113,6 +113,11 @@ mutants() { # of $name
         changed twice loop.c 's/idempotent = false/idempotent = true/' "None counted twice"
         changed unsent loop.c 's/(errno, sent)/(errno, false)/' "Four that timed out"
         ;;
+    locked)
+        changed half locked.c 's/!run("ROLLBACK")/false/' "No money came or went"
+        changed final locked.c 's/if (conflict)/if (false)/' "Each transaction is done"
+        changed sent locked.c 's/: RETRY_SAFETY_YES/: RETRY_SAFETY_MAYBE/' "Each transaction is done"
+        ;;
     reconnect)
         changed at-once reconnect.c 's/wait = retry_connection_failed.*/wait = 100;/' "Attempts to connect"
         changed even reconnect.c 's/retry_ms timeout =/memset(\&connection, 0, sizeof connection);&/' \
