@@ -86,8 +86,7 @@ static bool is_left(void)
     return false;
 }
 
-/* Sends a piece, and reads its answers. Returns how many came; *sent: whether any of it was sent.
- */
+/* Sends a piece, and reads its answers. Returns how many came; *sent: whether any byte was sent. */
 static int exchange(command **piece, int n, const char *text, retry_ms timeout, bool *sent)
 {
     char answer[256];

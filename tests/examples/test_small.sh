@@ -17,7 +17,7 @@ check "quickstart: the first does not wait" shows quickstart '^waited 0 ms, has 
 check "quickstart: the third works" shows quickstart '^SUCCESS (done), retries: 2$'
 run by_hand
 says() { # WHAT BY_HAND WITH_RETRY: patterns
-    check "by_hand: $1" shows by_hand "^$1  *  $2  *  $3\$"
+    check "by_hand: $1" shows by_hand "^$1 \{2,\}$2 \{2,\}$3\$"
 }
 says "100 POSTs, 10 answers lost" "10 done twice" "0 done twice, 10 perhaps done"
 says "a silent server, timeout 5 s" "fails after 12.7 s" "fails after 5.0 s"
