@@ -1,6 +1,7 @@
 /* http.c: calls an HTTP API by libcurl. Reads METHOD URL from each line of its input, or METHOD URL
    KEY for a server that knows Idempotency-Key, and prints how that ended: done, failed, or perhaps
-   done. After SIGTERM it ends what is under way at its next wait, and says how that ended, too.
+   done. MKCOL creates what has a name of its own. After SIGTERM it ends what is under way at its
+   next wait, and says how that ended, too.
        cc -o http examples/recipes/http.c -lcurl
        echo GET http://localhost/ | ./http */
 #define _POSIX_C_SOURCE 200809L
@@ -15,8 +16,9 @@
 #include "http.h"
 
 static retry_service service; /* one for each server; here all are one */
-static retry_operation op;
+static retry_operation *under_way;
 static http_call call;
+static bool creates;  /* what nobody else creates: a 409 says that it is there */
 static sigset_t term; /* SIGTERM, which waits while an operation is under way */
 
 /* The clock's sleep: SIGTERM ends it, and the operation. */
@@ -26,18 +28,19 @@ static void sleep_unless_told(void *context, retry_ms delay)
     (void)context;
     if (sigtimedwait(&term, NULL, &rest) != SIGTERM)
         return;
-    retry_stop(&op, retry_system_clock().now(NULL));
+    retry_stop(under_way, retry_system_clock().now(NULL));
     raise(SIGTERM); /* when nothing is under way any more */
 }
 
-static bool attempt(void *key, const retry_operation *operation, const retry_step *step,
+static bool attempt(void *key, const retry_operation *op, const retry_step *step,
                     retry_failure *failure)
 {
-    (void)operation;
     call.sent = call.headed = false;
     curl_easy_setopt(call.curl, CURLOPT_TIMEOUT_MS, (long)step->timeout);
     /* README: */
     if (http_ended(&call, curl_easy_perform(call.curl), failure)) /* in the callback */
+        return true;
+    if (creates && failure->code == 409 && op->ambiguous) /* an attempt before has worked */
         return true;
     /* end */
     if (failure->code == 409 && key) /* the same key is still at work: ask again */
@@ -50,10 +53,13 @@ static const char *send_request(const char *method, char *key)
 {
     retry_clock clock = retry_system_clock();
     clock.sleep = sleep_unless_told;
+    retry_operation op;
     memset(&op, 0, sizeof op);
+    under_way = &op;
+    creates = strcmp(method, "MKCOL") == 0;
     op.timeout = 10000; /* ms */
     /* README: */
-    op.idempotent = key || retry_idempotent_http(method, strlen(method)); /* GET, PUT ... */
+    op.idempotent = key || creates || retry_idempotent_http(method, strlen(method)); /* GET, PUT */
     retry_step end = retry_run(&op, &service, &clock, attempt, key);
     if (end.verdict == RETRY_VERDICT_SUCCESS)
         return "done";

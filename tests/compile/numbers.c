@@ -493,13 +493,13 @@ static void print_service(void)
     printf(README "A *limit* lets %u attempts be in flight at first\n",
            whole(retry_aimd_limit(&service.limit)));
     printf(README
-           "A retry costs %s of a token, after a time-out or a 429 without Retry-After %s; %s "
-           "successes earn one.\n",
+           "A retry costs %s of a token. After a time-out, or after a 429 without Retry-After, a "
+           "retry costs %s token. %s successes earn one token.\n",
            word(tokens(options->retry_cost), 0.25, "a quarter"),
            word(options->throttle_cost == options->timeout_cost ? tokens(options->timeout_cost) : 0,
-                1, "a whole one"),
-           word(1 / tokens(options->success_deposit), 10, "ten"));
-    printf(README "one token, which pays for %s retries; once spent, it is back after %.0f s.\n",
+                1, "a whole"),
+           word(1 / tokens(options->success_deposit), 10, "Ten"));
+    printf(README "one token, which pays for %s retries. A token that was spent is back after %.0f s.\n",
            word(in_hand(&service, options->retry_cost, 0), 4, "four"),
            1 / tokens(options->base_per_second));
 }

@@ -40,8 +40,8 @@ done
 for target in $(grep -o -h '`make [a-z][a-z_-]*[` ]' $pages | tr -d '`' | sed 's/make //' | sort -u); do
     check "make $target" grep -q "^$target:" Makefile
 done
-for name in $(grep -o '`retry_[a-z_]*' README.md | tr -d '`' | sort -u); do
-    check "README.md: $name" grep -q "^RETRY_API .*\<$name(" retry.h
+for name in $(grep -o -h '`retry_[a-z_]*' README.md examples/README.md | tr -d '`' | sort -u); do
+    check "a page: $name" grep -q "^RETRY_API .*\<$name(" retry.h
 done
 check "the recipes (recipes.sh)" quiet sh tests/verify/recipes.sh
 finish

@@ -1,6 +1,6 @@
 #!/bin/sh
 # The figures in the pages and in the manuals, beside what the commands print now: make size, make bench, make http,
-# make alone, make outage, make storm and make peers. What these hold limits for holds them, too. With RENEW=1 figures that differ are written anew.
+# make by_hand, make alone, make outage, make storm and make peers. What these hold limits for holds them, too. With RENEW=1 figures that differ are written anew.
 # Usage: test_figures.sh BUILD, from the top folder, with what `make figures` has built there. The last
 # line is "N passed, N failed".
 . "$(dirname "$0")/../support/check.sh"
@@ -40,6 +40,7 @@ measured bench env STRICT=1 sh tests/bench/bench.sh "$build"
 measured operation env STRICT=1 sh tests/bench/operation.sh "$build"
 measured errmap env STRICT=1 sh tests/bench/errmap.sh "$build"
 measured http "$build/http_curl" compare "$build/figures"
+measured by_hand "$build/by_hand"
 measured alone "$build/alone"
 measured outage "$build/outage"
 measured peers "$build/peers" --data "$work"
@@ -110,9 +111,9 @@ costs "an operation with a budget" "$(printed size "an operation, budget")" \
     $((operation + $(bytes retry_budget 3))) "$(near operation "a budget")"
 costs "**an operation with a service**" "$flash" $((operation + $(bytes retry_service 3))) "$(near operation "$service")"
 says examples/README.md "one retry and a service it takes " "$(near operation "one retry, a service")" "," 1
-says README.md "above, takes " "$flash" " bytes of flash"
-says README.md "bytes of flash on a Cortex-M0, " "$operation" " bytes of RAM"
-says README.md "operation, and " "$(near operation "$service")" " instructions" 1
+says README.md "its operations take " "$flash" " bytes of flash"
+says README.md "Each operation takes " "$operation" " bytes of RAM,"
+says README.md "of RAM, and " "$(near operation "$service")" " instructions" 1
 
 # ---- make http ------------------------------------------------------------------------------
 
@@ -128,7 +129,7 @@ did retry.h retry.h
 did "$(sed -n 's/^| \(curl [^|]*\) |.*/\1/p' examples/README.md)" "curl --retry"
 did "the same, with \`--retry-all-errors\`" "+ all-errors"
 
-# ---- make alone, make outage, make peers -----------------------------------------------------
+# ---- make by_hand, make alone, make outage, make peers ---------------------------------------
 
 # rows PAGE NAME COUNT [TABLE]: of the table of `make NAME`. RENEW=1 puts them in the place of those with the same
 # first cell.
@@ -145,6 +146,7 @@ rows()
         check "$1: $row" grep -q -F -x -e "$row" "$1"
     done < "$work/rows"
 }
+rows README.md by_hand 4
 rows README.md alone 7
 rows examples/README.md outage 6
 rows examples/README.md peers 14 harm

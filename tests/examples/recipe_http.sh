@@ -4,11 +4,14 @@
 . "$(dirname "$0")/server.sh"
 . "$(dirname "$0")/nginx.sh"
 
-# More ports: one with a certificate that nobody has signed, one that carries out what it is told, and
-# one that does so and then takes its time, longer than the proxy before it waits.
+# More ports: one with a certificate that nobody has signed, one that carries out what it is told,
+# one that does so and then takes its time, longer than the proxy before it waits, and one that makes
+# folders.
 secure=$(free_port $((port + 1)))
 orders=$(free_port $((secure + 1)))
 late=$(free_port $((orders + 1)))
+folders=$(free_port $((late + 1)))
+mkdir -p "$folder/made/create/there"
 openssl req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=127.0.0.1 -keyout "$folder/key.pem" \
     -out "$folder/certificate.pem" >"$folder/openssl.log" 2>&1 || give_up "openssl has failed"
 
@@ -36,6 +39,11 @@ write_configuration nginx.conf "
     }
     location @close { return 444; }
     location /order { limit_req zone=first; auth_request /carry_out; try_files /none @close; }
+    location /create {
+      limit_req zone=first; error_page 599 = @make; auth_request /make; try_files /none @close;
+    }
+    location @make { proxy_pass http://127.0.0.1:$folders; }
+    location /make { internal; proxy_pass http://127.0.0.1:$folders\$request_uri; }
     location /late {
       proxy_pass http://127.0.0.1:$late; proxy_read_timeout 300ms; error_page 504 = @sorry;
     }
@@ -46,6 +54,7 @@ write_configuration nginx.conf "
     location @conflict { return 409; }
     location /conflict { limit_req zone=first; try_files /none @conflict; }
   }
+  map \$status \$created { 201 1; default 0; }
   limit_req_zone \$server_port zone=late:1m rate=1r/m;
   server {
     listen 127.0.0.1:$late;
@@ -60,6 +69,13 @@ write_configuration nginx.conf "
     listen 127.0.0.1:$orders;
     access_log orders.log orders;
     location / { return 200 'ok\n'; }
+  }
+  server {
+    listen 127.0.0.1:$folders;
+    access_log orders.log orders if=\$created;
+    root made; dav_methods MKCOL; error_page 405 @exists;
+    location @exists { return 409; }
+    location / { }
   }
   server {
     listen 127.0.0.1:$secure ssl;
@@ -82,6 +98,10 @@ tell "nginx closes connections, all is done"
 requests 10 GET order
 requests 10 POST order
 keyed 5 order-with-key
+until_ended
+feed 5 "MKCOL http://127.0.0.1:$port/create/%d/"
+until_ended
+give "MKCOL http://127.0.0.1:$folders/create/there/"
 until_ended
 tell "nginx does not wait for its backend"
 requests 5 POST late
@@ -138,6 +158,9 @@ verdict "nginx has carried out nothing else." test "$(operations '^unknown')" -e
 verdict "Each POST that was done and not answered is perhaps done." \
     test "$(operations '^perhaps 1 POST .(order|late)[?]')" -eq 15
 verdict "A POST with a key is done." test "$(operations '^done 1 POST .order-with-key')" -eq 5
+made=$(find "$folder/made/create" -name '[0-9]*' | grep -c .)
+verdict "What was created and not answered is done; what was there before is not." \
+    test "$made:$(count '^done MKCOL'):$(count '^failed MKCOL')" = 5:5:1
 gaps() { awk '$3 ~ /busy/ { if ($3 in at) print ($1 - at[$3] >= 0.99); at[$3] = $1 }' "$folder/access.log"; }
 verdict "Who was told to wait a second did so." test "$(gaps | tr -d '\n')" = 11
 verdict "Who was told to wait for 16 h says so." test "$(count 'try again in 57600 s')" -eq 1
@@ -147,6 +170,6 @@ of() { operations "^$1 . $2"; }
 measure <<END
 nginx did what it was asked for, and then closed the connection, or answered
 503 for a late backend: $(of done "GET .order") of 10 GETs are done, $(of perhaps "POST .(order|late)[?]") of 15 POSTs are perhaps done,
-$(of done "POST .order-with") of 5 POSTs with a key are done. $twice POSTs were done twice.
+$(of done "POST .order-with") of 5 POSTs with a key are done, and $(of done "MKCOL .create") of 5 creates. $twice POSTs were done twice.
 END
 exit $status

@@ -49,7 +49,7 @@ verdict "Four that timed out and four that broke are perhaps done ($perhaps)." \
     test "$((perhaps >= 8)):$((perhaps <= 16))" = 1:1
 verdict "None has failed ($failed)." test "$failed" -eq 0
 measure <<END
-memcached was frozen, killed and started: of 4100 increments $done are done,
-$perhaps are perhaps done, and $failed failed. memcached has counted $((first + second)).
+Of 4100 increments $done are done, $perhaps are perhaps done, and $failed failed.
+memcached was frozen, killed and started. It has counted $((first + second)).
 END
 exit $status

@@ -59,13 +59,21 @@ mutants() { # of $name
         changed unsent http.h 's/ call->sent);/ false);/' "No POST was carried out twice"
         changed certain http.c 's/op.ambiguous ? "perhaps"/false ? "perhaps"/' \
             "Nothing that was reported failed was"
-        changed keyless http.c 's/= key ||/=/' "A POST with a key is done"
+        changed made http.c 's/creates \&\& failure/false \&\& failure/' "What was created"
+        changed exists http.c 's/409 \&\& op->ambiguous/409/' "What was created"
+        changed keyless http.c 's/= key || /= /' "A POST with a key is done"
         # libcurl alone sends a POST again on a connection that died, unless it is asked first.
         changed reuses http.h 's/again ? CURL/false ? CURL/' "No POST was carried out twice"
         # A proxy's word for a proof that nothing was done.
         changed refused http.h 's/(int)status, http/status == 503 ? 429 : (int)status, http/' \
             "No POST was carried out twice"
         changed at-once http.h 's/http_retry_after(call->curl)/0/' "Who was told to wait"
+        ;;
+    batch)
+        changed resent batch.c 's/= "perhaps"; [/][*]/= NULL; \/*/' "No command was done twice"
+        changed certain batch.c 's/= "perhaps"; [/][*]/= "failed"; \/*/' "None that was reported failed"
+        changed sent batch.c 's/RETRY_SAFETY_YES/RETRY_SAFETY_MAYBE/' "Only one piece of a batch"
+        changed early batch.c 's/strncmp(answer, "-LOADING", 8) != 0/true/' "Only what Redis refused"
         ;;
     delay)
         changed six delay.c 's/!try_it()/retries < 6 \&\& &/' "The loop lasts"
@@ -104,6 +112,11 @@ mutants() { # of $name
     loop)
         changed twice loop.c 's/idempotent = false/idempotent = true/' "None counted twice"
         changed unsent loop.c 's/(errno, sent)/(errno, false)/' "Four that timed out"
+        ;;
+    locked)
+        changed half locked.c 's/!run("ROLLBACK")/false/' "No money came or went"
+        changed final locked.c 's/if (conflict)/if (false)/' "Each transaction is done"
+        changed sent locked.c 's/: RETRY_SAFETY_YES/: RETRY_SAFETY_MAYBE/' "Each transaction is done"
         ;;
     reconnect)
         changed at-once reconnect.c 's/wait = retry_connection_failed.*/wait = 100;/' "Attempts to connect"

@@ -15,6 +15,14 @@ run quickstart
 check "quickstart: three attempts" test "$(count quickstart '^waited [0-9]* ms, has [0-9]* ms')" -eq 3
 check "quickstart: the first does not wait" shows quickstart '^waited 0 ms, has [0-9]* ms: 503$'
 check "quickstart: the third works" shows quickstart '^SUCCESS (done), retries: 2$'
+run by_hand
+says() { # WHAT BY_HAND WITH_RETRY: patterns
+    check "by_hand: $1" shows by_hand "^$1 \{2,\}$2 \{2,\}$3\$"
+}
+says "100 POSTs, 10 answers lost" "10 done twice" "0 done twice, 10 perhaps done"
+says "a silent server, timeout 5 s" "fails after 12.7 s" "fails after 5.0 s"
+says "429, Retry-After: 5 s" "3 too soon, 0 done" "0 too soon, 1 done"
+says "1000 GETs, server down 10 s" "3[0-9]* calls, [0-9]\{2\} done" "[0-9]\{2\} calls, [34][0-9]\{2\} done"
 run custom_strategy
 check "custom_strategy: a robot is refused" sh -c "sed -n '/^robot/,/^guest/p' '$work/custom_strategy' |
     grep -q 'strategy refuses'"
