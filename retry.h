@@ -310,14 +310,12 @@
    `max` (1,000), while three quarters of it are in use. While all of it is in use, and answers take
    less than half of cut_after, it doubles a round trip instead: without end until its first fall,
    and then up to three quarters of where it fell from. If your program needs many at once from the
-   start, set `initial` to calls a second x seconds of an answer. At its floor of one, while nothing
-   is answered, it pauses for up to a second between attempts (half of the timeout at most). And it
-   obeys a server that blocks its callers: after five refusals with a Retry-After in a row it holds
-   all attempts until that time is over, 2 s at most and an eighth more at random. Then one is
-   tried. If refused requests prolong the block, set `hold_max` to the longest (ms; 1: no hold). Who
-   cannot wait so long gets EXPIRE at once, and END's `delay` says how long it is. Use it always;
-   not across processes, which cannot share it. Costs: attempts over the limit are PACED; 60 bytes;
-   about 313 instructions.
+   start, set `initial` to calls a second x seconds of an answer.
+   At its floor of one, while nothing is answered, it pauses for up to a second between attempts
+   (half of the timeout at most). And it obeys a server that blocks its callers: after five refusals
+   with a Retry-After in a row it holds all attempts until that time is over, 2 s at most and an
+   eighth more at random. Then one is tried. If refused requests prolong the block, set `hold_max`
+   to the longest (ms; 1: no hold). Use it always; not across processes, which cannot share it.
 
    THROTTLE (retry_gates_throttle): what would be refused anyway? When a client sends over `k` (2)
    times what is accepted, it drops the rest at random (FAIL, THROTTLED). Use it when first attempts

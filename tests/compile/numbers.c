@@ -499,7 +499,8 @@ static void print_service(void)
            word(options->throttle_cost == options->timeout_cost ? tokens(options->timeout_cost) : 0,
                 1, "a whole"),
            word(1 / tokens(options->success_deposit), 10, "Ten"));
-    printf(README "one token, which pays for %s retries. A token that was spent is back after %.0f s.\n",
+    printf(README
+           "one token, which pays for %s retries. A token that was spent is back after %.0f s.\n",
            word(in_hand(&service, options->retry_cost, 0), 4, "four"),
            1 / tokens(options->base_per_second));
 }
@@ -626,7 +627,6 @@ static void print_sizes(void)
         return;
     printf(MANUAL "circuit breaker %u \n", (unsigned)sizeof(retry_breaker));
     printf(MANUAL "AIMD limit %u \n", (unsigned)sizeof(retry_aimd));
-    printf(MANUAL "over the limit are PACED; %u bytes;\n", (unsigned)sizeof(retry_aimd));
     printf(MANUAL "throttle %u \n", (unsigned)sizeof(retry_throttle));
     printf(MANUAL "rate %u \n", (unsigned)sizeof(retry_rate));
     printf(MANUAL "latency %u \n", (unsigned)sizeof(retry_latency));

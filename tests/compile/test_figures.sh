@@ -97,7 +97,6 @@ gate latency latency "a service, latency" "a service, latency"
 service="a service: a budget and the AIMD limit"
 limit="$(adds operation "$service")"
 says retry.h "AIMD limit $(bytes retry_aimd 3) " "$limit" "" 5
-says retry.h "over the limit are PACED; $(bytes retry_aimd 3) bytes; about " "$limit" " instructions" 5
 says retry.h "at its limit " "$(adds operation "a service, rate under a limit")" "" 5
 costs "more for hedging, no copy sent" "$(adds size "a service, hedge")" \
     $(($(bytes retry_hedge 3) + $(bytes retry_copy 3))) "$(adds operation "a service, event loop, hedge sends no copy")"

@@ -469,8 +469,8 @@ static void test_many_nodes(void)
         retry_ended(&op, 0, NULL, START);
     }
     for (n = 0; n < MANY; n++)
-        expected[n] = (double)DRAWS / MANY;
-    CHECK(chi_square(counts, expected, MANY) < 12 + 2.5 * MANY);
+        expected[n] = (double)DRAWS / (double)MANY;
+    CHECK(chi_square(counts, expected, MANY) < 12 + 2.5 * (double)MANY);
     for (n = 0; n < MANY; n++) {
         retry_gates_breaker(&many[n], &isolated[n]);
         retry_breaker_set(&isolated[n], n == 35 ? RETRY_BREAKER_CLOSED : RETRY_BREAKER_ISOLATED,
