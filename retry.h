@@ -430,7 +430,7 @@
    The library has no floating point at run time, no division, no clock and no lock. Compile with
    -ffunction-sections -fdata-sections and link with -Wl,--gc-sections: unused functions go. On a
    Cortex-M0 (`make size`) a delay alone takes about 0.2 KiB of flash, an operation about 3.4, one
-   with a service about 7.4, and all of this file about 23. An operation takes 120 bytes of RAM.
+   with a service about 7.5, and all of this file about 23. An operation takes 120 bytes of RAM.
    With RETRY_STATIC a delay of a constant backoff takes 60 bytes. IAR, Keil and MSVC were not
    tried. SDCC compiles `make cut`'s delay, retry-after and connection.
 

@@ -13,7 +13,7 @@ a budget                                         |  380 | operation budget | ope
 a service: a budget and the AIMD limit           |  700 | operation service | operation budget
 a service, circuit breaker                       |  860 | operation service breaker | operation service
 a service, client-side throttle                  |  837 | operation service throttle | operation service
-a service, rate                                  |  778 | operation service rate | operation service
+a service, rate                                  |  790 | operation service rate | operation service
 a service, rate under a limit                    |  848 | operation service paced | operation service
 a service, latency                               |  804 | operation service latency | operation service
 a service, all of these                          | 1220 | operation service breaker throttle rate latency | operation service

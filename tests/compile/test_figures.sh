@@ -148,7 +148,7 @@ rows()
 rows README.md by_hand 4
 rows README.md alone 7
 rows examples/README.md outage 6
-rows examples/README.md peers 14 harm
+rows examples/README.md peers 15 harm
 
 # ---- make storm -----------------------------------------------------------------------------
 
