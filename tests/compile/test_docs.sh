@@ -40,8 +40,10 @@ done
 for target in $(grep -o -h '`make [a-z][a-z_-]*[` ]' $pages | tr -d '`' | sed 's/make //' | sort -u); do
     check "make $target" grep -q "^$target:" Makefile
 done
-for name in $(grep -o -h '`retry_[a-z_]*' README.md examples/README.md | tr -d '`' | sort -u); do
+for name in $(sed '/^## Changes/,$d' README.md examples/README.md | grep -o '`retry_[a-z_]*' | tr -d '`' | sort -u); do
     check "a page: $name" grep -q "^RETRY_API .*\<$name(" retry.h
 done
+licence() { sed -n '/^   MIT License$/,/^[*]\/$/ { /^[*]\/$/d; s/^   //; p }' retry.h; }
+check "examples/LICENSE is the header's" test "$(licence)" = "$(cat examples/LICENSE)"
 check "the recipes (recipes.sh)" quiet sh tests/verify/recipes.sh
 finish
