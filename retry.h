@@ -357,8 +357,8 @@
    true). When it is there again, call retry_skip_wait for each operation.
 
    A device that restarts while its server is down begins with 1 s. Keep the connection and its last
-   `now` in memory that survives. Add that `now` to the clock, and begin with
-   retry_connection_failed.
+   `now`, with a checksum, in memory that survives. If the sum is right, set the connection's
+   pointers anew, add that `now` to the clock, and begin with retry_connection_failed.
 
    TEXTS AND LOGS
    A policy can be read from a flag or a configuration file, before retry_service_init; so can
