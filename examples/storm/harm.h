@@ -131,7 +131,7 @@ static uint32_t harm_cause(const world_plan *w)
         return HARM_FREEZE;
     if (full && !w->healthy)
         return HARM_FULL;
-    return w->set.resets && w->set.clients == 1 ? HARM_RESETS : HARM_UNKNOWN;
+    return (w->set.resets || w->set.flaps) && w->set.clients == 1 ? HARM_RESETS : HARM_UNKNOWN;
 }
 
 /* ---- What is printed ------------------------------------------------------------------------- */

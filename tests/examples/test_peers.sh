@@ -35,7 +35,7 @@ harm() {
 none_harmed() { ! harm "$1"; }
 check "harm: a row for each world" test "$(wc -l < "$work/harm.csv")" -eq \
     $((1 + $(sed -n 's/^Harm: \([0-9]*\) .*/\1/p' "$work/all")))
-check "harm: kinds of worlds" test "$(awk -f tests/compile/harm_rows.awk "$work/all" | wc -l)" -eq 14
+check "harm: kinds of worlds" test "$(awk -f tests/compile/harm_rows.awk "$work/all" | wc -l)" -eq 15
 check "harm: where a server is well none of up to 50 calls in flight is lost" none_harmed \
     'kind ~ /^well/ && name !~ /00 in flight/ && own < 100'
 check "harm: none of 500, if initial is" none_harmed 'name == "500 in flight, initial 500" && own < 100'
