@@ -44,12 +44,14 @@ do for [kind in "png svg"] {
     terminal = "set terminal ".(kind eq "png" ? png : svg)
 
     # ---- A retry storm: a column for each policy; load, answers in time, and who failed ----
-    eval terminal."900,500"
+    eval terminal."900,520"
     set output dir."/recovery.".kind
     array shown = ["no retry", "best effort", "3 attempts", "a budget each", own ? "yours" : "a shared budget"]
     array first = ["", "retries without", "3 attempts,", "a budget for", own ? "" : "a budget shared"]
     array then = ["no retries", "a budget", "no budget", "each client", own ? "yours" : "by ".sharing." clients"]
     array line = [grey, red, orange, purple, green]
+    stays_down(name) = system(sprintf("awk -F '\t' 'NR == 1 { for (i = 1; i <= NF; i++) if ($i == \"%s goodput\") k = i; next }" \
+        ." $1 > %g { n++; sum += $k } END { print sum / n < 0.5 }' %s", name, works + 20, recovery)) eq "1"
     failed(what, name) = system(sprintf("grep '^%s' %s/failed.tsv | grep '\t%s\t' | cut -f 3", what, dir, name))
     set multiplot
     set xrange [0:works + 30]
@@ -72,16 +74,16 @@ do for [kind in "png svg"] {
             set label 2 "calls\n(× normal;\ndashed: all\nit can do)" at screen 0.01, 0.74 left textcolor rgb black
             set label 3 "answers\nin time\n(% of normal)" at screen 0.01, 0.43 left textcolor rgb black
             set label 9 "time (s)" at screen 0.01, 0.22 left textcolor rgb black
-            set label 4 "operations\nthat failed" at screen 0.01, 0.145 left textcolor rgb black
-            set label 5 "and if it fails\nfor only 0.5 s" at screen 0.01, 0.05 left textcolor rgb black
+            set label 4 "operations\nthat failed" at screen 0.01, 0.16 left textcolor rgb black
+            set label 5 "and if it fails\nfor only 0.5 s" at screen 0.01, 0.07 left textcolor rgb black
         } else {
             unset label
             set format y ""
         }
         set label 6 first[i]."\n".then[i] at screen middle, 0.905 center textcolor rgb line[i]
-        set label 7 sprintf("%.0f %% failed", real(failed("The outage", shown[i]))) at screen middle, 0.12 center \
+        set label 7 sprintf("%.0f %% failed", real(failed("The outage", shown[i]))) at screen middle, 0.135 center \
             textcolor rgb line[i]
-        set label 8 sprintf("%.1f %%", real(failed("A blip", shown[i]))) at screen middle, 0.035 center \
+        set label 8 sprintf("%.1f %%", real(failed("A blip", shown[i]))) at screen middle, 0.055 center \
             textcolor rgb line[i]
         plot recovery using 1:shown[i]." load" linecolor rgb line[i], \
             100.0 / utilisation linecolor rgb grey dashtype 2 linewidth 0.7
@@ -91,7 +93,11 @@ do for [kind in "png svg"] {
         set yrange [0:180]
         set ytics 0, 50
         set format x "%g"
+        if (stays_down(shown[i])) {
+            set label 10 "stays\ndown" at first works + 15, 100 center textcolor rgb line[i]
+        }
         plot recovery using 1:(100 * column(shown[i]." goodput")) linecolor rgb line[i]
+        unset label
     }
     unset multiplot
     unset object 1
