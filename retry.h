@@ -856,7 +856,8 @@ RETRY_API bool retry_permitted(const retry_operation *op, const retry_failure *f
 #ifdef __cplusplus
 #define RETRY_RATIO(x) static_cast<uint32_t>((x)*65536.0 + ((x) < 8e-6 ? (x) > 0 : 0.5))
 #else
-#define RETRY_RATIO(x) ((uint32_t)((x)*65536.0 + 0.5) + ((uint64_t)((x)*131072e4) - 1 < 9999))
+#define RETRY_RATIO(x) \
+    ((uint32_t)((x)*65536.0 + 0.5) + (((uint64_t)((x)*131072e4) + 9998) / 9999 == 1))
 #endif
 
 /* `initial` doubled with each retry, at most `max` (0: no cap), in any unit; times what 32 `random`
@@ -1016,8 +1017,9 @@ RETRY_API const retry_strategy *retry_fail_fast(void);
 
 /* x tokens, 0 or 1e-7 to 4294967.295, in thousandths, and so many a second; constant expressions.
    What is not 0 is at least a thousandth, as 0 is a default: one token in 1,000 s. */
-#define RETRY_TOKENS(x) \
-    (RETRY__CAST(uint32_t, (x)*1000.0 + 0.5) + (RETRY__CAST(uint64_t, (x)*2e7) - 1 < 9999))
+#define RETRY_TOKENS(x)                        \
+    (RETRY__CAST(uint32_t, (x)*1000.0 + 0.5) + \
+     ((RETRY__CAST(uint64_t, (x)*2e7) + 9998) / 9999 == 1))
 #define RETRY_PER_SECOND(x) RETRY_TOKENS(x)
 
 /* All but `capacity` default to 0 or false. Amounts are RETRY_TOKENS: thousandths of a token. */
@@ -2196,12 +2198,11 @@ static uint32_t retry__doubled(uint32_t initial, uint32_t max, uint32_t n)
     return n < 32 && initial <= max >> n ? initial << n : initial ? max : 0;
 }
 
-/* value * ratio, 1.9999 at most, by products of 32 bits: a Cortex-M0 has no others. */
 static uint32_t retry__share(uint32_t value, uint32_t ratio)
 {
     uint32_t whole = ratio >> 16 ? value : 0, part = ratio >> 17 ? 0xffff : ratio & 0xffff;
     part = (value >> 16) * part + ((value & 0xffff) * part >> 16);
-    return part > UINT32_MAX - whole ? UINT32_MAX : whole + part;
+    return part > UINT32_MAX - whole ? UINT32_MAX : whole + part; /* of 32-bit products */
 }
 
 RETRY_API uint32_t retry_delay(uint32_t initial, uint32_t max, uint32_t retries, uint32_t low,

@@ -568,7 +568,7 @@ static void falls(struct moment at)
     static retry_aimd limit;
     retry_failure late = retry_classify_errno(0, true);
     if (at.start == 0)
-        at.start++, at.now++;
+        at.start++, at.now = check_after(at.now, 1);
     memset(&limit, 0, sizeof limit);
     memset(&gates, 0, sizeof gates);
     limit.max = 16;

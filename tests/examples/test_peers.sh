@@ -71,10 +71,6 @@ check "who is not held back is refused a hundred times" test "$(rare "urllib3" 6
 check "who is, is done when it is over" test "$(rare "retry\.h" 7 | tr -d .)" -ge 990
 check "a block that calls prolong ends with hold_max" shows all "^  hold_max of 30 s .* [0-9] 100\.0  100\.0  100\.0$"
 
-run other --seed 2
-check "another seed: as promised" ended other 0
-check "another seed: another run" differs "$work/all" "$work/other"
-
 run wrong --fast
 check "unknown option: exit status" ended wrong 2
 check "unknown option: usage" grep -q "^usage: peers" "$work/wrong.err"
