@@ -858,7 +858,7 @@ static void fail_drawing_most(void)
 static void test_aimd_pause(void)
 {
     unsigned after;
-    for (after = 0; after < 6; after++) {
+    for (after = 0; after < 7; after++) {
         retry_gates gates;
         retry_step step;
         new_aimd(1);
