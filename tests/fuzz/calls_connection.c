@@ -142,7 +142,7 @@ static void hear(const retry_failure *failure)
     uint64_t spread = told + ((more * drawn + drawn) >> 32);
     retry_ms asked = measured(spread < UINT32_MAX ? (retry_ms)spread : UINT32_MAX);
     if (asked == 0 && failure->reason <= RETRY_REASON_UNKNOWN) {
-        retry_ms base = retry_backoff_base(&used, UINT32_MAX), less = base >> 3;
+        retry_ms base = retry_backoff_base(&used, 999), less = base >> 3; /* as long as any */
         defer(measured(base - less + (retry_ms)(((uint64_t)less * drawn + drawn) >> 32)));
     }
     if (asked > asked_left()) {
