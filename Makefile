@@ -265,8 +265,7 @@ install: ## 2 |  | copy the headers to PREFIX (pkg-config, CMake)
 	@install -m 644 examples/cmake_fetch/retryConfig*.cmake "$(INSTALLED)/share/cmake/retry"
 	@umask 022 && sed 's/@PACKAGE_VERSION@/$(VERSION)/' examples/cmake_fetch/retry.pc.in \
 		> "$(INSTALLED)/share/pkgconfig/retry.pc"
-	@umask 022 && awk '/^   MIT License$$/ { on = 1 } /^\*\/$$/ { on = 0 } on { sub(/^   /, ""); print }' retry.h \
-		> "$(INSTALLED)/share/doc/retry/copyright"
+	@install -m 644 examples/LICENSE "$(INSTALLED)/share/doc/retry/copyright"
 	@echo "installed retry $(VERSION) into $(INSTALLED)"
 
 $(BUILD)/retry.1: examples/retry/retry.1 retry.h | $(BUILD)

@@ -82,7 +82,7 @@ check "uninstall: what is another's stays, alone" is "$(installed "$work/stage")
 
 mkdir -p "$work/later/examples"
 cp "$root/Makefile" "$root/errmap.h" "$work/later"
-cp -r "$root/examples/cmake_fetch" "$work/later/examples"
+cp -r "$root/examples/cmake_fetch" "$root/examples/LICENSE" "$work/later/examples"
 sed 's/\(define RETRY_VERSION_MINOR\) .*/\1 7/; s/\(define RETRY_VERSION_PATCH\) .*/\1 12/' "$root/retry.h" \
     > "$work/later/retry.h"
 quiet install_in "$work/later" PREFIX="$work/later/usr"
