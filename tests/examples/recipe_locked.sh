@@ -2,16 +2,7 @@
 # recipes/locked on a real MariaDB, whose tables are the judge. Usage: recipe_locked.sh PROGRAM
 . "$(dirname "$0")/server.sh"
 
-# It refuses to be root's: then it is nobody's, in a folder that this user can reach.
-as=
-data=$folder/data
-if [ "$(id -u)" -eq 0 ]; then
-    as="setpriv --reuid=nobody --regid=nogroup --clear-groups"
-    data=$(mktemp -d) || exit 2
-    chown nobody:nogroup "$data"
-    trap 'clean; rm -rf "$data"' EXIT
-fi
-
+not_as_root nobody
 db() { mariadb --no-defaults --protocol=tcp -h 127.0.0.1 -P "$port" -u root "$@" 2>>"$folder/mariadb.log"; }
 sql() { db -N -B bank -e "$1"; }
 answers() { db -e "SELECT 1" >/dev/null; }

@@ -5,16 +5,7 @@
 bin=$(ls -d /usr/lib/postgresql/*/bin 2>/dev/null | sort -V | tail -n 1)
 [ -n "$bin" ] || bin=$(dirname "$(command -v initdb)")
 
-# It refuses to be root's: then it is its package's user's, in a folder that this user can reach.
-as=
-data=$folder/data
-if [ "$(id -u)" -eq 0 ]; then
-    as="setpriv --reuid=postgres --regid=postgres --clear-groups"
-    data=$(mktemp -d) || exit 2
-    chown postgres:postgres "$data"
-    trap 'clean; rm -rf "$data"' EXIT
-fi
-
+not_as_root postgres
 sql() { "$bin/psql" -h 127.0.0.1 -p "$port" -U postgres -Atq "$@" postgres 2>>"$folder/psql.log"; }
 answers() { "$bin/pg_isready" -q -h 127.0.0.1 -p "$port"; }
 start_postgres() {

@@ -63,6 +63,20 @@ as_server() {
     cd "$folder" && exec setsid setpriv --pdeathsig KILL "$@"
 }
 
+# What a server that refuses to be root's runs as, and where it keeps its data.
+as=
+data=$folder/data
+
+# not_as_root USER: root's server is this user's, in a folder that the user can reach
+not_as_root() {
+    [ "$(id -u)" -eq 0 ] || return 0
+    group=$(id -g -n "$1")
+    as="setpriv --reuid=$1 --regid=$group --clear-groups"
+    data=$(mktemp -d) || exit 2
+    chown "$1:$group" "$data"
+    trap 'clean; rm -rf "$data"' EXIT
+}
+
 # start COMMAND...: the server, in the folder; waits until it answers
 start() {
     as_server "$@" >>"$folder/server.log" 2>&1 &
