@@ -1016,7 +1016,8 @@ RETRY_API const retry_strategy *retry_fail_fast(void);
 /* ---- Retry budget -------------------------------------------------------------------------- */
 
 /* x tokens, 0 or 1e-7 to 4294967.295, in thousandths, and so many a second; constant expressions.
-   What is not 0 is at least a thousandth, as 0 is a default: one token in 1,000 s. */
+   What is not 0 is at least a thousandth, as 0 is a default: one token in 1,000 s. The quotient is
+   1 above 0 and below half a thousandth, else not: tcc folds no comparison of doubles. */
 #define RETRY_TOKENS(x)                        \
     (RETRY__CAST(uint32_t, (x)*1000.0 + 0.5) + \
      ((RETRY__CAST(uint64_t, (x)*2e7) + 9998) / 9999 == 1))
@@ -2201,8 +2202,8 @@ static uint32_t retry__doubled(uint32_t initial, uint32_t max, uint32_t n)
 static uint32_t retry__share(uint32_t value, uint32_t ratio)
 {
     uint32_t whole = ratio >> 16 ? value : 0, part = ratio >> 17 ? 0xffff : ratio & 0xffff;
-    part = (value >> 16) * part + ((value & 0xffff) * part >> 16);
-    return part > UINT32_MAX - whole ? UINT32_MAX : whole + part; /* of 32-bit products */
+    part = (value >> 16) * part + ((value & 0xffff) * part >> 16); /* 64 bits would be a call */
+    return part > UINT32_MAX - whole ? UINT32_MAX : whole + part;
 }
 
 RETRY_API uint32_t retry_delay(uint32_t initial, uint32_t max, uint32_t retries, uint32_t low,

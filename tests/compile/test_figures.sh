@@ -1,6 +1,7 @@
 #!/bin/sh
 # The figures in the pages and in the manuals, beside what the commands print now: make size, make bench, make http,
-# make by_hand, make alone, make outage, make storm and make peers. What these hold limits for holds them, too. With RENEW=1 figures that differ are written anew.
+# make by_hand, make alone, make outage, make storm and make peers. What these hold limits for holds them, too. With
+# RENEW=1 figures that differ are written anew.
 # Usage: test_figures.sh BUILD, from the top folder, with what `make figures` has built there. The last
 # line is "N passed, N failed".
 . "$(dirname "$0")/../support/check.sh"
