@@ -1050,8 +1050,9 @@ struct retry_budget {
     uint32_t retry__balance;      /* private: thousandths */
     uint32_t retry__refilled;     /* private: ms; time has been counted up to here */
     uint32_t retry__fraction;     /* private: millionths below a thousandth, 0 to 999 */
-    bool (*retry__account)(retry_budget *budget, uint8_t how, uint32_t amount,
-                           retry_time now); /* private */
+    uint32_t retry__owed;         /* private: thousandths; of what comes in next they are spent */
+    uint32_t (*retry__account)(retry_budget *budget, uint8_t how, uint32_t amount,
+                               const retry_operation *op); /* private */
 };
 
 /* Fills the bucket. Not while others use it. NULL options: capacity 0. */
@@ -2460,9 +2461,10 @@ static retry_ms retry__jittered(const retry_backoff *backoff, const retry_operat
 
 /* What happens to tokens of a budget. */
 enum {
-    RETRY__BUDGET_GIVE,  /* they come in */
-    RETRY__BUDGET_TAKE,  /* all or nothing; of one that charges failures: whether it may pay */
-    RETRY__BUDGET_CHARGE /* those that are there */
+    RETRY__BUDGET_GIVE,   /* they come in */
+    RETRY__BUDGET_TAKE,   /* all or nothing; of one that charges failures: whether it may pay */
+    RETRY__BUDGET_CHARGE, /* those that are there */
+    RETRY__BUDGET_BORROW  /* those that come in next */
 };
 
 static inline retry_budget *retry__budget(const retry_operation *op)
@@ -2470,15 +2472,17 @@ static inline retry_budget *retry__budget(const retry_operation *op)
     return op->client->budget;
 }
 
-/* Moves tokens of the budget of the operation's client; true without one. The call goes through a
-   pointer that retry_budget_init sets, so a program without budgets links none of their code. */
-static inline bool retry__budget_move(const retry_operation *op, uint8_t how, uint32_t amount)
+/* Moves tokens of the budget of the operation's client. Returns 0 if they are not there; of those
+   that come in next the delay, which op->delay becomes; else 1, also without a budget. The call
+   goes through a pointer that retry_budget_init sets, so a program without budgets links none of
+   their code. */
+static inline uint32_t retry__budget_move(const retry_operation *op, uint8_t how, uint32_t amount)
 {
     retry_budget *budget = retry__budget(op);
     if (!budget)
-        return true;
+        return 1;
     RETRY_ASSERT(budget->retry__account && "retry_budget_init comes first");
-    return budget->retry__account && budget->retry__account(budget, how, amount, op->retry__now);
+    return budget->retry__account ? budget->retry__account(budget, how, amount, op) : 0;
 }
 
 /* Of a bucket that expires, what does not: the cost of the dearest retry. */
@@ -2741,7 +2745,8 @@ static void retry__charge(const retry_operation *op, const retry_failure *failur
 }
 
 /* The operation pays for a retry what the failure before it costs, and nothing if the retry goes to
-   another node. False: it cannot. */
+   another node. Or it borrows that, or what any other retry costs, and its delay is longer. False:
+   it cannot. */
 static bool retry__pay(retry_operation *op, uint32_t traits)
 {
     const retry_budget *budget = retry__budget(op);
@@ -2754,8 +2759,14 @@ static bool retry__pay(retry_operation *op, uint32_t traits)
             return true; /* what was paid pays for the next attempt */
         cost = retry__retry_cost(&budget->options, &op->failure);
     }
-    if (!retry__budget_move(op, RETRY__BUDGET_TAKE, cost))
-        return false;
+    if (retry__budget_move(op, RETRY__BUDGET_TAKE, cost) == 0) {
+        retry_ms later;
+        cost = retry__min(cost, retry__or(budget->options.retry_cost, cost));
+        later = retry__budget_move(op, RETRY__BUDGET_BORROW, cost);
+        if (later == 0)
+            return false;
+        op->delay = later;
+    }
     op->retry__paid = cost;
     return true;
 }
@@ -2776,6 +2787,7 @@ static inline void retry__conclude(retry_operation *op, retry_action action, uin
     else if (op->failure.pushback || op->retry__since_pushback != 0)
         delay = retry__pushback_delay(op, delay);
     delay = retry__min(delay, RETRY__LONGEST);
+    op->delay = delay;
     if (delay >= left) {
         retry__end(op, &op->failure, RETRY_VERDICT_EXPIRE, RETRY_CAUSE_DEADLINE, left);
     } else if (cause == RETRY_CAUSE_STRATEGY && !retry__pay(op, traits)) {
@@ -2786,7 +2798,7 @@ static inline void retry__conclude(retry_operation *op, retry_action action, uin
             op->code_retries++;
         }
         retry__set_phase(op, RETRY__DELAYED);
-        retry__tell(op, &op->failure, RETRY_VERDICT_RETRY, cause, delay);
+        retry__tell(op, &op->failure, RETRY_VERDICT_RETRY, cause, op->delay);
     }
 }
 
@@ -2900,8 +2912,9 @@ RETRY_API size_t retry_format(char *buffer, size_t capacity, const retry_operati
 
 /* ---- Retry budget -------------------------------------------------------------------------- */
 
-/* `most`: the capacity, or the base where that is refilled. */
-static void retry__budget_add(retry_budget *budget, uint32_t most, uint32_t amount)
+/* `most`: the capacity, or the base where that is refilled. Returns 1, as retry__budget_move does.
+ */
+static uint32_t retry__budget_add(retry_budget *budget, uint32_t most, uint32_t amount)
 {
     uint32_t balance, next, fraction;
     do {
@@ -2911,6 +2924,18 @@ static void retry__budget_add(retry_budget *budget, uint32_t most, uint32_t amou
     fraction = retry__load(&budget->retry__fraction);
     if (next == most && fraction != 0) /* a full bucket holds none */
         retry__swap(&budget->retry__fraction, fraction, 0);
+    return 1;
+}
+
+/* What is owed is paid first. Returns what is left of the amount. */
+static uint32_t retry__budget_settle(retry_budget *budget, uint32_t amount)
+{
+    uint32_t owed, paid;
+    do {
+        owed = retry__load(&budget->retry__owed);
+        paid = retry__min(owed, amount);
+    } while (paid != 0 && !retry__swap(&budget->retry__owed, owed, owed - paid));
+    return amount - paid;
 }
 
 /* Where the quotient saturates the bucket is full, and holds no fraction. */
@@ -2924,7 +2949,7 @@ RETRY__WRAPS static void retry__budget_earn(retry_budget *budget, uint32_t most,
         millionths = retry__product(rate, passed) + fraction;
         whole = retry__quotient(millionths, 1000);
     } while (!retry__swap(&budget->retry__fraction, fraction, (uint32_t)millionths - whole * 1000));
-    retry__budget_add(budget, most, whole);
+    retry__budget_add(budget, most, retry__budget_settle(budget, whole));
 }
 
 static bool retry__budget_pays(const retry_budget_options *options, uint32_t balance, uint32_t cost)
@@ -2934,16 +2959,16 @@ static bool retry__budget_pays(const retry_budget_options *options, uint32_t bal
     return options->floor == 0 || balance - cost > options->floor;
 }
 
-/* Takes the cost, all or nothing. */
-static bool retry__budget_take(retry_budget *budget, uint32_t cost)
+/* Takes the cost, all or nothing. Returns 0 or 1, as retry__budget_move does. */
+static uint32_t retry__budget_take(retry_budget *budget, uint32_t cost)
 {
     uint32_t balance;
     do {
         balance = retry__load(&budget->retry__balance);
         if (!retry__budget_pays(&budget->options, balance, cost))
-            return false;
+            return 0;
     } while (!retry__swap(&budget->retry__balance, balance, balance - cost));
-    return true;
+    return 1;
 }
 
 RETRY_API uint32_t retry_budget_balance(const retry_budget *budget)
@@ -3011,7 +3036,8 @@ RETRY__COLD RETRY__WRAPS void retry__budget_refill(retry_budget *budget, retry_t
     if (passed > RETRY__LONGEST) /* the clock was set back, most likely: that earns nothing */
         return;
     base = retry__budget_base(options);
-    if (retry__load(&budget->retry__balance) < base && options->base_per_second != 0)
+    if (options->base_per_second != 0 &&
+        (retry__load(&budget->retry__balance) < base || retry__load(&budget->retry__owed) != 0))
         retry__budget_earn(budget, base, options->base_per_second, passed);
     if (options->refill_per_second != 0)
         retry__budget_earn(budget, options->capacity, options->refill_per_second, passed);
@@ -3022,40 +3048,66 @@ RETRY_API bool retry_budget_withdraw(retry_budget *budget, uint32_t cost, retry_
     if (!retry__budget_ready(budget))
         return false;
     retry__budget_refill(budget, now);
-    return retry__budget_take(budget, cost);
+    return retry__budget_take(budget, cost) != 0;
+}
+
+/* A retry that cannot be paid for waits for what refills the base, and then its delay. At most one
+   base is owed. Not after a time-out: what timed out may wait in the server's queue. */
+RETRY__COLD retry_ms retry__budget_borrow(retry_budget *budget, uint32_t cost,
+                                          const retry_operation *op)
+{
+    const retry_budget_options *options = &budget->options;
+    const retry_ms left = retry__remaining(op, op->retry__now);
+    const retry_ms latest = retry__max(op->delay, retry__last_delay(op, left, left));
+    uint32_t owed, sum;
+    retry_ms wait, delay;
+    if (options->base_per_second == 0 || op->failure.timeout || cost == 0 || latest >= left)
+        return 0;
+    do {
+        owed = retry__load(&budget->retry__owed);
+        sum = retry__add(owed, cost);
+        wait = retry__quotient(retry__product(sum, 1000), options->base_per_second);
+        if (wait > latest || !retry__budget_pays(options, retry__budget_base(options), sum))
+            return 0;
+    } while (!retry__swap(&budget->retry__owed, owed, sum));
+    delay = retry__add(op->delay, wait);
+    return retry__min(delay > left >> 1 ? latest : delay, RETRY__LONGEST); /* the last, perhaps */
 }
 
 /* Moves tokens of a bucket that is refilled already. */
-static inline bool retry__budget_moved(retry_budget *budget, uint8_t how, uint32_t amount)
+static inline uint32_t retry__budget_moved(retry_budget *budget, uint8_t how, uint32_t amount,
+                                           const retry_operation *op)
 {
     const retry_budget_options *options = &budget->options;
     uint32_t balance;
     if (how == RETRY__BUDGET_GIVE) {
-        retry__budget_add(budget, options->capacity, amount);
-        return true;
+        return retry__budget_add(budget, options->capacity, amount);
     }
+    if (how == RETRY__BUDGET_TAKE && !options->charge_failures)
+        return retry__budget_take(budget, amount);
     if (how == RETRY__BUDGET_TAKE)
-        return options->charge_failures ? retry__load(&budget->retry__balance) > options->floor
-                                        : retry__budget_take(budget, amount);
+        return retry__load(&budget->retry__balance) > options->floor;
+    if (how == RETRY__BUDGET_BORROW)
+        return retry__budget_borrow(budget, amount, op);
     do {
         balance = retry__load(&budget->retry__balance);
     } while (!retry__swap(&budget->retry__balance, balance, retry__subtract(balance, amount)));
-    return true;
+    return 1;
 }
 
-RETRY__COLD bool retry__budget_refill_move(retry_budget *budget, uint8_t how, uint32_t amount,
-                                           retry_time now)
+RETRY__COLD uint32_t retry__budget_refill_move(retry_budget *budget, uint8_t how, uint32_t amount,
+                                               const retry_operation *op)
 {
-    retry__budget_refill(budget, now);
-    return retry__budget_moved(budget, how, amount);
+    retry__budget_refill(budget, op->retry__now);
+    return retry__budget_moved(budget, how, amount, op);
 }
 
-static bool retry__budget_account(retry_budget *budget, uint8_t how, uint32_t amount,
-                                  retry_time now)
+static uint32_t retry__budget_account(retry_budget *budget, uint8_t how, uint32_t amount,
+                                      const retry_operation *op)
 {
-    if (RETRY__FAST && retry__budget_due(budget, now) == 0)
-        return retry__budget_moved(budget, how, amount);
-    return retry__budget_refill_move(budget, how, amount, now);
+    if (RETRY__FAST && retry__budget_due(budget, op->retry__now) == 0)
+        return retry__budget_moved(budget, how, amount, op);
+    return retry__budget_refill_move(budget, how, amount, op);
 }
 
 /* What a new bucket holds: one that expires has to earn the rest. */
@@ -3069,6 +3121,7 @@ static void retry__budget_fill(retry_budget *budget, retry_time now)
     budget->retry__balance = retry__budget_first(&budget->options);
     budget->retry__refilled = now;
     budget->retry__fraction = 0;
+    budget->retry__owed = 0;
     budget->retry__account = retry__budget_account;
 }
 
@@ -4257,12 +4310,16 @@ RETRY__COLD void retry__aimd_begin_pause(retry_aimd *aimd, uint32_t hold, retry_
 }
 
 /* A server that refuses one after the other and says until when: all wait, and an eighth more at
-   random spreads a fleet's return. Then one tries. 1 ms is a header's 0, or a hold_max of none. */
-static void retry__aimd_hold(retry_aimd *aimd, retry_ms after, const retry_operation *op,
-                             uint32_t now)
+   random spreads a fleet's return. Then one tries. 1 ms is a header's 0, or a hold_max of none. A
+   hold of more than half of the timeout would end most operations, and five refusals in a row may
+   be chance: without a hold_max more than half of the last attempts must have failed. */
+static void retry__aimd_hold(retry_aimd *aimd, retry_ms after, uint32_t failed,
+                             const retry_operation *op, uint32_t now)
 {
     retry_ms hold = retry__min(after, retry__span(aimd->hold_max, 2000));
     if (hold <= 1 || after == UINT32_MAX)
+        return;
+    if (aimd->hold_max == 0 && hold > op->timeout >> 1 && failed <= RETRY_RATIO(0.5))
         return;
     retry__store(&aimd->retry__limit, retry__aimd_within(aimd, 1));
     retry__aimd_begin_pause(aimd, RETRY__AIMD_HOLD, hold, hold + (hold >> 3), op, now);
@@ -4297,7 +4354,7 @@ RETRY__COLD void retry__aimd_failed(retry_aimd *aimd, const struct retry__attemp
     if (row >= 2 || retry__aimd_of_load(failure, failed))
         retry__aimd_fall(aimd, age, now);
     if (failure->throttle && row >= 4) /* the fifth */
-        retry__aimd_hold(aimd, failure->retry_after, attempt->op, now);
+        retry__aimd_hold(aimd, failure->retry_after, failed, attempt->op, now);
     if (attempt->outcome == RETRY__SICK) { /* 100 ms doubling to a second, the upper half */
         retry_ms most = retry__max(attempt->op->timeout >> 1, 100); /* or it outlasts operations */
         retry_ms pause = retry__min(UINT32_C(100) << retry__min(row, 4), retry__min(most, 1000));
@@ -5695,7 +5752,7 @@ static void retry__hedge_due(retry_operation *op, retry_step *step)
     if (hedge->retry__follow != 0)
         hedge->retry__follow--;
     if (!copy || !retry__hedge_open(op, 0) ||
-        !retry__budget_move(op, RETRY__BUDGET_TAKE, retry__hedge_price(op))) {
+        retry__budget_move(op, RETRY__BUDGET_TAKE, retry__hedge_price(op)) == 0) {
         retry__hedge_set(hedge, UINT32_MAX, op->retry__now);
         hedge->retry__follow = 0;
         retry__hedge_rest(op);

@@ -101,7 +101,7 @@ static void test_budget(void)
     op.client = &client;
     retry_start(&op, NULL, START);
     CHECK_DECISION(FAIL, BUDGET_EXHAUSTED, decide(&op, &failure, START));
-    check_stops(2, "retry_budget_init comes first", __LINE__); /* at the end, too */
+    check_stops(3, "retry_budget_init comes first", __LINE__); /* is it there, to come, back */
     CHECK(!retry_budget_withdraw(&zeroed, 1, START));
     CHECK_STOPS("retry_budget_init comes first");
     CHECK(!retry_budget_withdraw(NULL, 1, START));

@@ -113,6 +113,7 @@ struct model {
 
 static retry_budget budgets[BUDGETS];
 static uint64_t levels[BUDGETS];    /* what the model says is in them */
+static uint64_t owed[BUDGETS];      /* and is paid of what comes in next */
 static uint64_t fractions[BUDGETS]; /* millionths */
 static retry_time refilled;
 static retry_client clients[CLIENTS];
@@ -172,7 +173,7 @@ static void set_up(void)
         options.base_per_second = rows[i].base;
         retry_budget_init(&budgets[i], &options, now);
         levels[i] = options.capacity;
-        fractions[i] = 0;
+        fractions[i] = owed[i] = 0;
     }
     refilled = now;
     memset(clients, 0, sizeof clients);
@@ -197,13 +198,15 @@ static void pass(void)
     unsigned i;
     for (i = 0; i < BUDGETS; i++) {
         (void)retry_budget_withdraw(&budgets[i], 0, now);
-        if (passed <= UINT32_C(1) << 31 && levels[i] < 3000) {
-            fractions[i] += (uint64_t)budgets[i].options.base_per_second * passed;
-            levels[i] += fractions[i] / 1000;
-            fractions[i] %= 1000;
-            if (levels[i] >= 3000) {
-                levels[i] = 3000;
-                fractions[i] = 0;
+        if (passed <= UINT32_C(1) << 31 && (levels[i] < 3000 || owed[i] != 0)) {
+            uint64_t more = fractions[i] + (uint64_t)budgets[i].options.base_per_second * passed;
+            uint64_t paid = more / 1000 < owed[i] ? more / 1000 : owed[i];
+            owed[i] -= paid;
+            fractions[i] = more % 1000;
+            if (levels[i] <= 3000) {
+                levels[i] += more / 1000 - paid;
+                fractions[i] = levels[i] >= 3000 ? 0 : fractions[i];
+                levels[i] = levels[i] >= 3000 ? 3000 : levels[i];
             }
         }
     }
@@ -231,10 +234,21 @@ static uint32_t cost_of(unsigned i, const retry_failure *failure)
     return cost ? cost : options->retry_cost;
 }
 
-static void charge(unsigned i, uint32_t cost)
+/* What a retry costs: tokens that are there, or that come in to the base of 3. Returns the price.
+ */
+static uint32_t charge(unsigned i, const retry_failure *failure)
 {
-    CHECK(levels[i] >= cost);
-    levels[i] = levels[i] > cost ? levels[i] - cost : 0;
+    const retry_budget_options *options = &budgets[i].options;
+    uint32_t cost = cost_of(i, failure);
+    if (levels[i] >= cost && (options->floor == 0 || levels[i] - cost > options->floor)) {
+        levels[i] -= cost;
+        return cost;
+    }
+    cost = options->retry_cost < cost ? options->retry_cost : cost;
+    owed[i] += cost;
+    CHECK(options->base_per_second != 0 && !failure->timeout);
+    CHECK_RANGE(0, 3000 - options->floor - 1, owed[i]);
+    return cost;
 }
 
 /* The request i has the client and the budget i, if there is one. */
@@ -295,8 +309,7 @@ static void model_pay(unsigned i, const retry_failure *failure, const decided *d
         model->charge = 0;
     if (open && decision->cause == RETRY_CAUSE_STRATEGY && model->charge == 0 &&
         !is_free(failure)) {
-        model->charge = cost_of(i, failure);
-        charge(i, model->charge);
+        model->charge = charge(i, failure);
     }
     if (!open && decision->verdict != DECIDE_LATER) {
         add(i, model->charge);
@@ -344,8 +357,8 @@ static void check_bounds(const retry_operation *op, const retry_failure *failure
         CHECK(op->timeout == UINT32_MAX || decision->delay < op->timeout);
         CHECK_EQUAL(decision->delay, op->delay);
         CHECK(decision->delay <= UINT32_C(1) << 31);
-        CHECK(!failure->pushback || decision->delay == failure->retry_after ||
-              decision->delay == UINT32_C(1) << 31);
+        CHECK(!failure->pushback || decision->delay >= failure->retry_after ||
+              decision->delay == UINT32_C(1) << 31); /* later if the budget has to wait, too */
     }
 }
 
@@ -457,7 +470,8 @@ static void move_budget(unsigned i)
         retry_budget_deposit(&budgets[b], amount);
         add(b, amount);
     } else if (retry_budget_withdraw(&budgets[b], amount, now)) {
-        charge(b, amount);
+        CHECK_RANGE(amount, UINT32_MAX, levels[b]);
+        levels[b] -= levels[b] > amount ? amount : levels[b];
     }
 }
 

@@ -39,6 +39,7 @@ static struct {
     retry_failure failure;
     uint64_t millionths; /* in the bucket */
     uint32_t refilled;
+    uint32_t owed; /* thousandths of what comes in next */
 } model;
 
 /* ---- the bucket ---------------------------------------------------------------------------- */
@@ -56,11 +57,17 @@ static void put(uint64_t thousandths)
         model.millionths = capacity;
 }
 
-/* What `rate` brings in, up to `most`. */
+/* What `rate` brings in, up to `most`, when what is owed is paid. */
 static void earn(uint64_t most, uint32_t rate, uint32_t passed)
 {
-    uint64_t more = (uint64_t)rate * passed;
-    if (model.millionths < most)
+    uint64_t more = (uint64_t)rate * passed + model.millionths % 1000;
+    uint64_t owed = more / 1000 < model.owed ? more / 1000 : model.owed;
+    model.owed -= (uint32_t)owed;
+    more -= owed * 1000;
+    model.millionths -= model.millionths % 1000;
+    if (model.millionths >= most)
+        model.millionths += model.millionths > most ? more % 1000 : 0; /* a full one has no part */
+    else
         model.millionths = more > most - model.millionths ? most : model.millionths + more;
 }
 
@@ -83,16 +90,17 @@ static void refill(void)
     model.refilled = now;
     if (passed > 0x80000000u)
         return;
-    if (balance() < base_of(options))
+    if (balance() < base_of(options) || model.owed != 0)
         earn((uint64_t)base_of(options) * 1000, options->base_per_second, passed);
     earn((uint64_t)options->capacity * 1000, options->refill_per_second, passed);
 }
 
-static bool affords(uint32_t cost)
+/* Whether one that holds so much does. */
+static bool affords(uint32_t held, uint64_t cost)
 {
-    if (budget.options.capacity == 0 || balance() < cost)
+    if (budget.options.capacity == 0 || held < cost)
         return false;
-    return budget.options.floor == 0 || balance() - cost > budget.options.floor;
+    return budget.options.floor == 0 || held - cost > budget.options.floor;
 }
 
 static uint32_t cost_of(const retry_failure *failure)
@@ -216,15 +224,24 @@ static retry_ms raised(const retry_failure *failure, retry_ms delay)
                        spread == 1 ? 0 : saturate((asked * spread + 0x8000) >> 16));
 }
 
+/* The last instant at which a retry may be sent, in the last eighth of what can be
+   spared; what is left if there is none. */
+static retry_ms latest(void)
+{
+    retry_ms least = operation.timeout / 8 > 0 ? operation.timeout / 8 : 1;
+    retry_ms spare = left() > least ? left() - least : 0;
+    if (spare < least)
+        return left();
+    return spare - spare / 8 + (retry_ms)(((uint64_t)(spare / 8) * drawn + drawn) >> 32);
+}
+
 /* A delay that leaves less than an eighth of the timeout ends in the last eighth of what can be
    spared, if that is as much. Best effort by default has no such last retry. */
 static retry_ms last(retry_ms delay)
 {
     retry_ms least = operation.timeout / 8 > 0 ? operation.timeout / 8 : 1;
     retry_ms spare = left() > least ? left() - least : 0;
-    if (!client.strategy || delay <= spare || spare < least)
-        return delay;
-    return spare - spare / 8 + (retry_ms)(((uint64_t)(spare / 8) * drawn + drawn) >> 32);
+    return !client.strategy || delay <= spare || spare < least ? delay : latest();
 }
 
 /* The built-in policy's. */
@@ -324,7 +341,27 @@ static void charge(const retry_failure *failure)
         balance() < cost_of(failure) ? model.millionths % 1000 : model.millionths - cost;
 }
 
-static bool pays(const retry_failure *failure)
+/* A retry that waits for what comes in, behind those that do already. */
+static bool owes(const retry_failure *failure, uint32_t cost, retry_ms *delay)
+{
+    const retry_budget_options *options = &budget.options;
+    retry_ms last_one = *delay > latest() ? *delay : latest();
+    uint64_t wait;
+    if (options->retry_cost != 0 && options->retry_cost < cost)
+        cost = options->retry_cost;
+    if (options->base_per_second == 0 || failure->timeout || cost == 0 || last_one >= left())
+        return false;
+    wait = saturate(((uint64_t)model.owed + cost) * 1000 / options->base_per_second);
+    if (wait > last_one || !affords(base_of(options), (uint64_t)model.owed + cost))
+        return false;
+    model.owed += cost;
+    model.paid = cost;
+    *delay = *delay + wait > left() / 2 ? last_one : (retry_ms)(*delay + wait);
+    *delay = *delay < LONGEST ? *delay : LONGEST;
+    return true;
+}
+
+static bool pays(const retry_failure *failure, retry_ms *delay)
 {
     uint32_t cost = cost_of(failure);
     bool charges = budget.options.charge_failures;
@@ -336,8 +373,8 @@ static bool pays(const retry_failure *failure)
     refill();
     if (charges)
         return balance() > budget.options.floor;
-    if (!affords(cost))
-        return false;
+    if (!affords(balance(), cost))
+        return owes(failure, cost, delay);
     model.millionths -= (uint64_t)cost * 1000;
     model.paid = cost;
     return true;
@@ -383,7 +420,7 @@ static void grant(const retry_failure *failure, uint8_t cause, retry_ms delay)
         end(RETRY_VERDICT_EXPIRE, RETRY_CAUSE_DEADLINE, left(), true);
         return;
     }
-    if (cause != RETRY_CAUSE_ALWAYS && !pays(failure)) {
+    if (cause != RETRY_CAUSE_ALWAYS && !pays(failure, &delay)) {
         end(RETRY_VERDICT_FAIL, RETRY_CAUSE_BUDGET_EXHAUSTED, delay, true);
         return;
     }
@@ -626,7 +663,7 @@ static void call_withdraw(void)
     uint32_t cost = hostile();
     bool paid;
     refill();
-    paid = affords(cost);
+    paid = affords(balance(), cost);
     REQUIRE(retry_budget_withdraw(&budget, cost, now) == paid);
     if (paid)
         model.millionths -= (uint64_t)cost * 1000;

@@ -128,10 +128,10 @@ struct walker {
     bool well[WALK_SERVERS];     /* of several nodes: surely its last attempt worked, or was none */
     bool sick[WALK_SERVERS];     /* it surely failed */
     uint64_t opened[WALK_NODES]; /* ms; when its breaker was seen last that was not closed */
-    uint64_t level;              /* millionths; the most that a budget with a base can hold */
-    retry_time seen;             /* ms; until when time has been counted for that */
-    bool refusing;               /* the servers say 429 to all */
-    bool nested;                 /* an observer or a strategy is at work */
+    int64_t level; /* millionths; the most that a budget with a base can hold, less what is owed */
+    retry_time seen;                    /* ms; until when time has been counted for that */
+    bool refusing;                      /* the servers say 429 to all */
+    bool nested;                        /* an observer or a strategy is at work */
     retry_breaker breakers[WALK_NODES]; /* as they were before this step */
     uint32_t spent;                     /* of the budget, by the ledger */
     bool jumped;                        /* the clock has stepped back, or went on for weeks */
@@ -219,20 +219,41 @@ static uint32_t walk_cost(const retry_failure *failure)
     return cost ? cost : options->retry_cost;
 }
 
-static void walk_spend(uint32_t cost)
+/* Millionths. */
+static int64_t walk_base(void)
+{
+    const retry_budget_options *options = &walk.budget.options;
+    uint32_t base = options->retry_cost;
+    base = base > options->timeout_cost ? base : options->timeout_cost;
+    base = base > options->throttle_cost ? base : options->throttle_cost;
+    return (int64_t)1000 * (base < options->capacity ? base : options->capacity);
+}
+
+/* What a retry that waits for it costs, if that is less. */
+static uint32_t walk_owed_cost(const retry_failure *failure)
+{
+    const retry_budget_options *options = &walk.budget.options;
+    uint32_t cost = walk_cost(failure);
+    return walk.based && options->retry_cost != 0 && options->retry_cost < cost
+               ? options->retry_cost
+               : cost;
+}
+
+/* `least`: what that costs at least, if it is owed. A base may be. */
+static void walk_spend(uint32_t cost, uint32_t least)
 {
     walker.spent += cost;
     if (!walk.based || !WALK_ALONE)
         return;
-    REQUIRE(walker.level >= (uint64_t)cost * 1000);
-    walker.level -= (uint64_t)cost * 1000;
+    walker.level -= (int64_t)least * 1000;
+    REQUIRE(walker.level >= -walk_base());
 }
 
 static void walk_earn(uint32_t cost)
 {
     REQUIRE(walker.spent >= cost);
     walker.spent -= cost;
-    walker.level += (uint64_t)cost * 1000;
+    walker.level += (int64_t)cost * 1000;
 }
 
 /* Time goes on where it has not been yet, by what 32 bits tell of it; a clock that was set back
@@ -241,12 +262,11 @@ static void walk_earn_base(void)
 {
     const retry_budget_options *options = &walk.budget.options;
     const uint64_t range = UINT64_C(1) << 32, passed = (range + instant() - walker.seen) % range;
-    uint64_t base =
-        options->retry_cost > options->timeout_cost ? options->retry_cost : options->timeout_cost;
-    base = 1000 * (base > options->throttle_cost ? base : options->throttle_cost);
-    if (passed <= range / 2 && walker.level < base) {
-        walker.level += passed * options->base_per_second;
-        walker.level = walker.level < base ? walker.level : base;
+    const int64_t held = retry_budget_balance(&walk.budget) * INT64_C(1000);
+    const int64_t most = held > walk_base() ? held : walk_base(); /* what is owed is paid first */
+    if (passed <= range / 2 && walker.level < most) {
+        walker.level += (int64_t)(passed * options->base_per_second);
+        walker.level = walker.level < most ? walker.level : most;
     }
     if (passed < range - 32768)
         walker.seen = instant();
@@ -317,7 +337,7 @@ static void walk_check(void)
     if (WALK_ALONE && walk.exact)
         REQUIRE(balance == walk.budget.options.capacity - walker.spent);
     if (WALK_ALONE && walk.based)
-        REQUIRE(balance <= (walker.level + 999) / 1000);
+        REQUIRE(balance * INT64_C(1000) <= walker.level + walk_base() + 999);
     walk_check_flight();
     for (n = 0; n < WALK_NODES; n++) {
         if (retry_breaker_state(&walk.breakers[n], instant()) != RETRY_BREAKER_CLOSED)
@@ -464,7 +484,7 @@ static void walk_observe(void *context, const retry_operation *op, const retry_f
         walk_check_elsewhere(w, failure);
         if (op->cause == RETRY_CAUSE_STRATEGY && walk_pays(w) && w->charge == 0) {
             w->charge = walk_elsewhere(op, failure) ? 0 : walk_cost(failure);
-            walk_spend(w->charge);
+            walk_spend(w->charge, w->charge == 0 ? 0 : walk_owed_cost(failure));
         }
     } else {
         REQUIRE(op->verdict != RETRY_VERDICT_SUCCESS || !op->ambiguous);
@@ -601,7 +621,7 @@ static void walk_begin(void)
     now = UINT64_C(0x500000000) + WALK_LOAD(walk.clock);
     walker.steady = now;
     walker.seen = instant();
-    walker.level = (uint64_t)retry_budget_balance(&walk.budget) * 1000;
+    walker.level = retry_budget_balance(&walk.budget) * INT64_C(1000);
     for (n = 0; n < WALK_NODES; n++) {
         struct walk_bucket *bucket = &walker.buckets[n];
         const retry_rate *rate = &walk.rates[n];
@@ -715,7 +735,7 @@ static void walk_report(uint32_t server, const retry_failure *failure)
     } else if (most > 1) {
         uint64_t until = now + (failure->retry_after < most ? failure->retry_after : most);
         hold->least = hold->least != 0 && hold->least < until ? hold->least : until;
-        if (++hold->row >= 5)
+        if (++hold->row >= (limit->hold_max ? 5u : 12u)) /* then most have failed for sure */
             hold->until = hold->least;
     }
 }
@@ -809,7 +829,7 @@ static void walk_sent(struct walk_operation *w, const retry_step *step)
         REQUIRE(attempt->failed || w->jumped || now >= attempt->copied + w->hedge.delay);
         if (walk_pays(w)) {
             attempt->paid++;
-            walk_spend(walk.copy_cost);
+            walk_spend(walk.copy_cost, walk.copy_cost);
         }
     }
     attempt->sent++;

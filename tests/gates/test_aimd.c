@@ -826,6 +826,38 @@ static void test_hold_by_whom(void)
     }
 }
 
+/* Five refusals in a row may be chance. A hold of over half of the timeout would end all
+   operations, so more than half of the last attempts have to have failed: eleven, or if hold_max is
+   set five. */
+static void test_hold_by_chance(void)
+{
+    static const struct {
+        retry_ms timeout, after, hold_max;
+        unsigned holds; /* from which refusal on */
+    } rows[] = {{2000, 1000, 0, 5},  {1999, 1000, 0, 11},   {1000, 1000, 0, 11},
+                {1000, 500, 0, 5},   {1000, 501, 0, 11},    {4000, 9000, 0, 5},
+                {3999, 9000, 0, 11}, {1000, 1000, 2000, 5}, {3999, 9000, 9000, 5}};
+    size_t i;
+    for (i = 0; i < CHECK_COUNT(rows); i++) {
+        retry_aimd aimd = aimd_of(65536);
+        retry_failure failure = retry_classify_http(429, rows[i].after);
+        uint32_t drawn = 0;
+        unsigned n;
+        aimd.hold_max = rows[i].hold_max;
+        for (n = 1; n <= 11; n++) {
+            struct by_hand hand;
+            retry_gates gates;
+            send(&hand, &gates, &aimd, &drawn, 5000);
+            hand.op.timeout = rows[i].timeout;
+            by_hand_end(&hand, &failure, 5000);
+            check_row("row %u, refusal %u", (unsigned)i, n);
+            CHECK_EQUAL(n >= rows[i].holds, paused(&aimd, 5000) != 0);
+            if (paused(&aimd, 5000) != 0)
+                break;
+        }
+    }
+}
+
 /* hold_max ms at most, and up to an eighth more at random. */
 static void test_hold_max(void)
 {
@@ -1573,6 +1605,7 @@ int main(void)
     RUN(test_pause_and_clocks);
     RUN(test_hold_from_the_fifth);
     RUN(test_hold_by_whom);
+    RUN(test_hold_by_chance);
     RUN(test_hold_max);
     RUN(test_hold_is_not_prolonged);
     RUN(test_hold_anew);
