@@ -1,6 +1,6 @@
-/* sleep.c: a device on a battery. Each minute it wakes, takes a reading, sends what it has and hangs
-   up. A deep sleep loses all RAM but 64 bytes, which keep the connection: while the broker is down
-   the waits go on growing. Broker and time are simulated: each run prints the same.
+/* sleep.c: a device on a battery. Each minute it wakes, takes a reading, sends what it has and
+   hangs up. A deep sleep loses all RAM but 64 bytes. These keep the connection, so that the waits
+   grow while the broker is down. Broker and time are simulated: each run prints the same.
        cc -o sleep examples/sleep.c && ./sleep */
 #define RETRY_NO_ATOMICS /* one loop: no other task and no interrupt's handler calls retry.h */
 #define RETRY_IMPLEMENTATION
@@ -22,7 +22,7 @@ enum { CHANGES = offsetof(retry_connection, random_context) + sizeof(void *) };
 
 static struct kept {
     uint32_t sum;            /* of all below */
-    uint32_t seed;           /* a draw */
+    uint32_t seed;           /* of the draws after the sleep */
     retry_time now, reading; /* the device's clock, and when it takes its next reading */
     uint32_t unsent;         /* readings */
     unsigned char connection[sizeof(retry_connection) - CHANGES];
@@ -52,10 +52,10 @@ static void keep(void)
 static void wake_up(retry_ms slept)
 {
     connection = options;
-    retry_seed(id); /* as after each boot ... */
+    retry_seed(id); /* after each boot the draws would be the same ... */
     memcpy(&kept, rtc, sizeof kept);
     if (kept.sum == sum_of_kept()) {
-        retry_seed(kept.seed); /* ... but draws go on where they were */
+        retry_seed(kept.seed); /* ... so these follow the last one before the sleep */
         kept.now += slept;
         memcpy((char *)&connection + CHANGES, kept.connection, sizeof kept.connection);
     } else { /* a new battery; devices that got one together do not come together */
@@ -64,7 +64,7 @@ static void wake_up(retry_ms slept)
     }
 }
 
-static retry_ms world, back; /* ms since the start; until a try succeeds, from WELL on */
+static retry_ms world, back; /* ms since the start; from WELL to the first success */
 
 /* While the broker is down connections are closed at first, and then nothing answers. */
 static void connect_and_send(void)
@@ -76,14 +76,14 @@ static void connect_and_send(void)
     printf("%2u:%04.1f  ", (unsigned)world / MINUTE, world % MINUTE / 1000.0);
     world += took;
     kept.now += took;
-    if (!down) { /* an answer, and not only a connection: it works */
+    if (!down) { /* it has answered; that it accepts says little */
         retry_connection_established(&connection, kept.now);
         printf("sent %u\n", (unsigned)kept.unsent);
         kept.unsent = 0;
         if (world > WELL && back == 0)
             back = world - WELL;
     }
-    wait = retry_connection_failed(&connection, NULL, kept.now); /* lost, or hung up */
+    wait = retry_connection_failed(&connection, NULL, kept.now); /* or the device hung up */
     if (down)
         printf("%s %.1f s, next try in %.1f s\n", silent ? "silence for" : "closed after",
                took / 1000.0, wait / 1000.0);
