@@ -88,7 +88,7 @@ PACKAGES_packages = $(sort $(foreach name,test-examples figures $(VERIFY),$(PACK
 
 # Examples of one file that run by themselves; on a real server that tests/examples/NAME.sh breaks;
 # and the recipes, each with its own server in tests/examples/recipe_NAME.sh.
-RUN = quickstart by_hand custom_strategy alone outage nodes
+RUN = quickstart by_hand custom_strategy alone outage sleep nodes
 SERVED = redis mqtt lwip
 RECIPES = http batch transaction locked reconnect nodes hedge rate fleet shared loop delay
 
@@ -117,6 +117,7 @@ by_hand: ## 1 | 2 s | what 30 lines by hand get wrong, beside retry.h
 custom_strategy: ## 3 | 2 s | rules of your own, and a log
 alone: ## 1 | 2 s | one operation, whose server is back before its timeout
 outage: ## 1 | 2 s | what callers see while a server is down
+sleep: ## 3 | 2 s | a device that loses its RAM in each sleep
 nodes: ## 3 | 5 s | three nodes, one of which is bad; beside three others
 $(RUN): %: $(BUILD)/%
 	@$<

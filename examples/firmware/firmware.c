@@ -195,7 +195,9 @@ void app_begin(const scenario_operation *operations, uint32_t count, retry_time 
     now = total.began = first;
     operation = operations;
     operations_end = operations + count;
-    retry_seed(DEVICE_ID); /* delays of this device's own, the same in each run */
+    /* Delays of this device's own, the same in each run. A device that boots at each wake seeds
+       with a draw of before its sleep, or all waits are the same: ../sleep.c. */
+    retry_seed(DEVICE_ID);
     retry_budget_init(&budget, &cell, now);
     begin_operation();
     app_tick(now);

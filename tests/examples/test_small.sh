@@ -63,6 +63,26 @@ check "outage: few are sent" holds "sent <= 40 && sent < 10 * calls + 30"
 check "outage: nobody waits for longer than allowed" holds "wait <= 5"
 check "outage: with a breaker most fail, and soon" holds "!breaker || (done == 0 && sent <= 28)"
 check "outage: without one some are done, if there is more than one a second" holds "breaker || calls == 1 || done > 0"
+run sleep
+# slept CONDITION: tries that sent before and after those in vain; of these count, first (s from the one
+# to the second), long (waits over 40 s), alike (long ones that were there already), on (s of radio);
+# back (s, as the last line says); readings that were sent
+slept() {
+    awk "/^back/ { back = \$3 } !/^ *[0-9]+:/ { next } { split(\$1, time, \":\"); at = 60 * time[1] + time[2] }
+        \$2 == \"sent\" { readings += \$3; if (count) after++; else before++; next }
+        { if (++count == 2) first = at - last; last = at; on += \$4; wait = \$(NF - 1) }
+        wait > 40 { long++; alike += seen[wait]++ > 0 }
+        END { if ($1) exit; print \"got before \" before, \"after \" after, \"count \" count, \"first \" first
+            print \"long \" long, \"alike \" alike, \"on \" on, \"back \" back, \"readings \" readings
+            print \"expected $1\"; exit 1 }" "$work/sleep"
+}
+check "sleep: a reading a minute is sent before and after" slept "before == 5 && after == 6"
+check "sleep: none is lost" slept "readings == 20"
+check "sleep: connections that brought an answer count anew" slept "first >= 0.9 && first <= 1.1"
+check "sleep: it tries on, and connections that brought none space it" slept "count >= 15 && count <= 22"
+check "sleep: each wake draws anew" slept "long >= 6 && alike <= 1"
+check "sleep: the radio is on for little" slept "on > 0 && on <= 40"
+check "sleep: is back within the longest wait" slept "back > 0 && back <= 77"
 run nodes
 check "nodes: as promised" shows nodes "All as promised\.$"
 check "nodes: a row for each" test "$(count nodes '^ *[0-9]* x [0-9.]*  .* | ')" -eq $((16 * 6 + 3 * 3))
