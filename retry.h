@@ -86,23 +86,24 @@
       retry_skip_wait(&op->retry, now_ms());             // the network is back: retry now
 
    A copy is one sending of the request: number 0, unless you hedge. retry_next watches the copy's
-   time. If it cannot be sent, call retry_ended. When a copy is cancelled, close its connection, so
-   that a late answer is not taken for the next one's, and do not call retry_ended.
+   time. If it cannot be sent, or its time (step.timeout) is over before any of it was, call
+   retry_ended. When a copy is cancelled, close its connection, so that a late answer is not taken
+   for the next one's, and do not call retry_ended: the operation is perhaps done.
 
    A WAIT is PACED while as many attempts are in flight (sent, and not answered) as the server
    bears. It is no retry, and costs nothing. A paced operation asks again at a random time. If many
    are paced, call advance() for the oldest of them whenever a copy has ended or was cancelled, but
    from your loop, not from within advance().
 
-   While a server is down, operations can end as fast as you begin them. So a queue's worker puts
-   back what can be done later, and waits END's `delay` (ms; 0: nobody knows). retry_start clears
-   `ambiguous`, so keep it: what was perhaps done once stays so until it is done. If a server asked
-   for more time than is left (EXPIRE), op->retry.failure.retry_after says for how much.
+   A queue: while a server is down, operations can end as fast as you begin them. So a worker puts
+   back a job that can be done later, and waits END's `delay` (ms; 0: nobody knows). The next time
+   op.timeout is what is left of the job's. retry_start clears op.ambiguous, so the job keeps it. If
+   a server asked for more time than is left (EXPIRE), op.failure.retry_after says for how much.
 
+      job->ambiguous = job->ambiguous || op.ambiguous;
       if (end.cause == RETRY_CAUSE_DEADLINE || end.cause == RETRY_CAUSE_BUDGET_EXHAUSTED ||
           end.cause == RETRY_CAUSE_CIRCUIT_OPEN || end.cause == RETRY_CAUSE_THROTTLED) {
-          op->ambiguous = op->ambiguous || op->retry.ambiguous;
-          put_back(op);
+          put_back(job); // if job->ambiguous, only what is idempotent
           sleep_ms(end.delay ? end.delay : 1000);
       }
 
@@ -144,15 +145,15 @@
    retry_classify_errno also takes what getaddrinfo returns: EAI_AGAIN is worth a retry, and host
    not found is final (Windows says so offline, too).
 
-   libcurl: copy examples/recipes/http.h, which says what each of its errors means and avoids two
-   traps. When a reused connection is dead, libcurl sends a request again by itself, even a POST:
-   CURLOPT_PREREQFUNCTION can abort that. And it takes half a header for an answer.
+   libcurl: copy examples/recipes/http.h. It says what each error means, and keeps libcurl from
+   sending a request again by itself, even a POST, when a reused connection is dead.
 
    gRPC: retry_classify_grpc(status), and retry_parse_pushback for grpc-retry-pushback-ms. A large
    answer is RESOURCE_EXHAUSTED, too: set safety YES if your server says it only before it works.
 
-   Other codes are yours to judge, such as gRPC's ABORTED. Give them a reason of your own, with
-   flags. FREE is for contention (a lost compare-and-swap): no budget is charged.
+   Other codes are yours to judge, such as gRPC's ABORTED. A protocol of your own may borrow HTTP's
+   statuses, or have reasons of its own, with flags. FREE is for contention (a lost
+   compare-and-swap) and for a download that got on: no budget is charged, and no gate counts it.
 
       #define CONFLICT RETRY_REASON_USER(0, RETRY_REASON_FREE | RETRY_REASON_ALLOWS_NON_IDEMPOTENT)
       if (status == 10) // gRPC's ABORTED: it was rolled back
@@ -179,7 +180,8 @@
 
    A transaction: before COMMIT the server rolls back what was not committed, so set safety YES.
    Leave `idempotent` false: if COMMIT's answer is lost, the operation fails, and is ambiguous. Then
-   look for the transaction by an id that you wrote with it, once its server has let go of it.
+   look for the transaction by an id that you wrote with it, once its server has let go of it, and
+   in a snapshot taken after that (READ COMMITTED). See examples/recipes/transaction.c.
 
    THE CLIENT
    All operations to one server share a retry_client. A retry_service is the recommended one. It
@@ -191,11 +193,15 @@
    Set client.cut_after (ms) to ten times what an answer takes when all is well. In trouble an
    attempt has more: at least twice what answers take now. A round of attempts that time out doubles
    it, for 30 s or until what was sent again is answered within cut_after. A process with few
-   operations cuts none (see THE BUDGET): client.attempt_timeout always limits.
+   operations cuts none (see THE BUDGET): client.attempt_timeout always limits. An operation that is
+   not idempotent is perhaps done when it is cut. If it is to wait, it gets a client of its own:
+
+      retry_client patient = service.client; // after retry_service_init; it shares the rest
+      patient.cut_after = 0, op.client = &patient; // and retry_start(&op, NULL, now)
 
    A service's policy waits up to 100 ms, doubling up to 5 s, or up to 10 s after throttled answers,
-   all at random (full jitter). Only the timeout limits its attempts. Its last retry comes as late
-   as an attempt still fits. Other policies start from a preset, with its budget:
+   all at random (full jitter). Only the timeout limits its attempts. If the next retry may be the
+   last, it comes near the deadline. Other policies start from a preset, with its budget:
 
       static const retry_policy policy = RETRY_POLICY_AWS;
       static const retry_budget_options options = RETRY_BUDGET_AWS;
@@ -212,18 +218,17 @@
    Jitter is randomness in the delay. When 10,000 clients have failed together (make storm), the
    busiest 10 ms see 10,000 calls without jitter, 1,524 with FULL and 656 with DECORRELATED.
 
-   A server's Retry-After raises the delay: to retry_after_max at most (AWS: 20 s), and by
-   retry_after_slack at most (AWS_2026: 5 s). A fleet that is told one time would return at once, so
-   each client waits up to a quarter longer (retry_after_spread; not with the AWS presets).
+   A server's Retry-After is the least delay. The AWS presets bound it: by retry_after_max (AWS: 20
+   s), or retry_after_slack (AWS_2026: 5 s more than the delay). A fleet that is told one time would
+   return at once, so each client waits up to a quarter longer (retry_after_spread; not with AWS's).
 
    A strategy of your own is a struct whose first member is a retry_strategy: a function
-   (examples/custom_strategy.c). It may leave the rest to retry_policy_after, or answer later. If it
-   sees in op->context that a download got on, it can begin with short delays again.
+   (examples/custom_strategy.c). It may leave the rest to retry_policy_after, or answer later.
 
    THE BUDGET
    Retries add load just when there is too much. A retry_budget is a bucket of tokens that all
    operations to one server share. A retry that it cannot pay for is not made (FAIL,
-   BUDGET_EXHAUSTED). A service's budget is RETRY_BUDGET_BEST_EFFORT(20):
+   BUDGET_EXHAUSTED), or waits. A service's budget is RETRY_BUDGET_BEST_EFFORT(20):
 
    1. A retry costs 0.25 tokens, after a time-out or a throttled answer 1; a success puts 0.1 in. If
       the server said when to come back (Retry-After), the retry costs 0.25.
@@ -235,6 +240,8 @@
       half more. The last retries help most when they come late, and meanwhile the base refills.
    6. If a retry reached nobody, the next one is free. A hedged copy costs what a retry after a
       time-out does.
+   7. A retry that cannot be paid for waits for what refills the base, 5 s, behind those that wait
+      already; four at most, and those alone that have the time. After a time-out none does.
 
       a process has retries            new, or idle for 20 s  1 success a second  10  100
       -------------------------------  ---------------------  ------------------  --  ---
@@ -244,9 +251,9 @@
    Processes need not share a budget. But if an error is as much work as an answer, a thousand
    processes with four retries each are too many: set budget.options.retry_cost to RETRY_TOKENS(1).
 
-   To wait for a server that is not up yet costs nothing: set a timeout, and leave max_attempts 0. A
-   device or a job that would rather wait than fail takes RETRY_BUDGET_BEST_EFFORT(1) with `expire`
-   0: it starts full, and pays for 20 time-outs in a row. Or it starts anew after BUDGET_EXHAUSTED.
+   To wait for a server that is not up yet costs nothing: set a timeout. A device or a job that
+   would rather wait than fail takes RETRY_BUDGET_BEST_EFFORT(1) with `expire` 0: it starts full,
+   and pays for 20 time-outs in a row (point 5 does not hold then).
 
    One budget for many servers lets the one that is down use up the retries of all: give each a
    service. For hosts not known before there are retry_scopes. Give them a budget for the names
@@ -267,7 +274,8 @@
       retry_service_init(&service, now); // after that; it adds no limit of its own
       for (int i = 0; i < 3; i++)
           retry_gates_aimd(&nodes[i], &limits[i]);
-      nodes[2].rank = 1; // a spare: what the others cannot take, or all while they are ill
+      nodes[2].rank = 1; // a spare: what the others cannot take, or all while they are ill; it may
+                         // change at any time, as when a replica is promoted
 
    An attempt that fails makes its node ill: no answer, 5xx, 429, a final failure such as a bad
    certificate. The node is left alone for 100 ms, doubled with each failure in a row to 1 s. Then
@@ -277,9 +285,11 @@
    A Retry-After of the failed node does not count there, a pushback does. Later ones wait and pay.
 
    A final failure ends the operation also if another node could do it: say NODE_NOT_AVAILABLE for
-   one node's own faults (a bad certificate, a read-only replica). One bad node of three costs no
-   operation, and a third of an attempt each at most (make nodes). With two bad ones, a client that
-   calls once a second or less loses 4 to 19 of 100. With three, it sends up to a fifth more.
+   one node's own faults (a bad certificate, a read-only replica). If replicas serve reads, give
+   reads and writes a service each: a node that refuses writes is ill for all. One bad of three
+   costs no operation, and a third of an attempt each at most (make nodes). With two bad ones, a
+   client that calls once a second or less loses 4 to 19 of 100. With three, it sends up to a fifth
+   more.
 
    GATES
    Gates are optional checks before an attempt. A program links only what it adds. A service has the
@@ -313,9 +323,10 @@
    start, set `initial` to calls a second x seconds of an answer.
    At its floor of one, while nothing is answered, it pauses for up to a second between attempts
    (half of the timeout at most). And it obeys a server that blocks its callers: after five refusals
-   with a Retry-After in a row it holds all attempts until that time is over, 2 s at most and an
-   eighth more at random. Then one is tried. If refused requests prolong the block, set `hold_max`
-   to the longest (ms; 1: no hold). Use it always; not across processes, which cannot share it.
+   with a Retry-After in a row (eleven if that is over half of the timeout: five may be chance) it
+   holds all attempts until that time is over, 2 s at most and an eighth more at random. Then one is
+   tried. If refused requests prolong the block, set `hold_max` to the longest (ms; 1: no hold). Use
+   the limit always; not across processes, which cannot share it.
 
    THROTTLE (retry_gates_throttle): what would be refused anyway? When a client sends over `k` (2)
    times what is accepted, it drops the rest at random (FAIL, THROTTLED). Use it when first attempts
@@ -345,20 +356,24 @@
       retry_hedge_copies(&op->retry, &hedge); // before retry_start
 
    CONNECTIONS
-   retry_connection spaces the starts of connection attempts as gRPC does: 1 s, 1.6 s, 2.56 s ... up
-   to 2 minutes, 20 % more or less. For 10,000 devices set backoff.initial to more. If connect()
-   blocks, set max_connect_timeout. Call retry_connection_begin before each attempt, _established
-   when the connection is usable, and _failed when it failed or was lost. A server's Retry-After is
-   obeyed (503 at a handshake, retry: of server-sent events). A final failure waits longest.
+   retry_connection spaces the starts of connection attempts as gRPC does: 1 s, 1.6 s, 2.56 s ...
+   up to 2 minutes, 20 % more or less. For 10,000 devices set backoff.initial to more. If connect()
+   blocks, or the radio costs power, set max_connect_timeout. Call retry_connection_begin before
+   each attempt, _established when the connection is usable, and _failed when it failed or was
+   lost. A server's Retry-After is obeyed (503 at a handshake, retry: of server-sent events). A
+   final failure waits longest.
 
    Operations over a connection: while there is none, answer SEND with retry_ended and
    retry_classify_stage(RETRY_STAGE_DISPATCH, RETRY_REASON_SERVICE_RESPONSE_CODE_INDICATED), which
    no gate counts. When it is lost, end the copies on the wire with retry_classify_errno(errno,
    true). When it is there again, call retry_skip_wait for each operation.
 
-   A device that restarts while its server is down begins with 1 s. Keep the connection and its last
-   `now`, with a checksum, in memory that survives. If the sum is right, set the connection's
-   pointers anew, add that `now` to the clock, and begin with retry_connection_failed.
+   A reset or a deep sleep loses the RAM. In memory that survives keep connection.state, the last
+   `now` and a retry_draw(), with a checksum over them and RETRY_VERSION (examples/sleep.c). If it
+   is right after the boot, put the state back, and seed with the draw, or all waits repeat. If the
+   clock began anew, add that `now` and the ms slept. Begin when retry_connection_wait says 0. If
+   the device hangs up within 10 s, set stable_after to 1, call _established at the first answer,
+   and _failed when it hangs up.
 
    TEXTS AND LOGS
    A policy can be read from a flag or a configuration file, before retry_service_init; so can
@@ -434,13 +449,14 @@
    With RETRY_STATIC a delay of a constant backoff takes 60 bytes. IAR, Keil and MSVC were not
    tried. SDCC compiles `make cut`'s delay, retry-after and connection.
 
-   Call retry_seed() with the device's id. Before the first connection, and periodic work, wait for
-   retry_phase(&id, sizeof id, 30000) ms, or a fleet that lost power together returns together.
+   Call retry_seed() with the device's id, once (see CONNECTIONS for a boot at each wake). Before
+   the first connection, and periodic work, wait for retry_phase(&id, sizeof id, 30000) ms, or a
+   fleet that lost power together returns together.
 
-   The clock has to go on while the device sleeps, and to wrap at 2^32 ms. Ticks of 32 bits do so if
-   their rate divides 1,000. Ticks of 16 bits, or of 300 or 1,024 Hz, do not: an operation then
-   expires at once, or days too late. One task counts those in 64 bits, once a round at least. At
-   1,024 Hz (if ticks() has 16 bits, write uint16_t instead of uint32_t):
+   The clock has to go on while the device sleeps (or you add the ms), and to wrap at 2^32 ms.
+   Ticks of 32 bits do so if their rate divides 1,000. Ticks of 16 bits, or of 300 or 1,024 Hz, do
+   not: an operation then expires at once, or days too late. One task counts those in 64 bits, once
+   a round at least. At 1,024 Hz (if ticks() has 16 bits, write uint16_t instead of uint32_t):
 
       static uint64_t total; // of ticks
       total += (uint32_t)(ticks() - (uint32_t)total);
@@ -448,7 +464,8 @@
 
    An operation belongs to one task. An interrupt's handler wakes the task, which calls retry_ended
    and retry_next. A Cortex-M0 and an AVR have no lock-free 32-bit atomics, so the library masks
-   interrupts for some instructions: tasks that share must run privileged. On other cores without
+   interrupts for some instructions, unless one loop alone calls it and you define RETRY_NO_ATOMICS.
+   Tasks that share must run privileged. On other cores without
    atomics, and with two cores, define RETRY_MASK(), which yields the state to go back to, and
    RETRY_UNMASK(state): irq_lock() and irq_unlock(state) on Zephyr; FreeRTOS: examples/freertos.
 
@@ -1055,7 +1072,8 @@ struct retry_budget {
                                const retry_operation *op); /* private */
 };
 
-/* Fills the bucket. Not while others use it. NULL options: capacity 0. */
+/* Fills the bucket. Not while others use it. NULL options: capacity 0. After a sleep that lost it:
+   init with the `now` before the sleep, withdraw the balance, deposit what was kept of it. */
 RETRY_API void retry_budget_init(retry_budget *budget, const retry_budget_options *options,
                                  retry_time now);
 
@@ -1105,13 +1123,8 @@ RETRY_API uint32_t retry_budget_balance(const retry_budget *budget);
 
 /* One connection's attempts, spaced start to start; zero it. A backoff's max of 0 is 120 s, or
    `initial` if that is more. Source: gRPC's connection backoff. */
-typedef struct retry_connection {
-    retry_backoff backoff;            /* (default: each field that is 0: RETRY_BACKOFF_GRPC's) */
-    retry_ms min_connect_timeout;     /* ms that an attempt is always granted (default: 0: 20000) */
-    retry_ms max_connect_timeout;     /* ms that it may take at most (default: 0: no limit) */
-    retry_ms stable_after;            /* ms to stand before it resets; 1: any (default: 0: 10000) */
-    retry_random_fn *random;          /* (default: NULL: the built-in generator) */
-    void *random_context;             /* handed to random (default: NULL) */
+/* What changes in a connection: all that has to be kept while the RAM is lost (CONNECTIONS). */
+typedef struct retry_connection_state {
     uint32_t retry__attempts;         /* private: attempts begun since the last reset */
     retry_ms retry__asked;            /* private: ms that the server asked for; 0: it did not */
     retry_time retry__asked_at;       /* private: when it did */
@@ -1119,6 +1132,16 @@ typedef struct retry_connection {
     retry_time retry__started;        /* private: this attempt's start */
     retry_time retry__established_at; /* private: when SETTINGS were seen */
     uint8_t retry__state;             /* private: idle, connecting or established */
+} retry_connection_state;
+
+typedef struct retry_connection {
+    retry_backoff backoff;        /* (default: each field that is 0: RETRY_BACKOFF_GRPC's) */
+    retry_ms min_connect_timeout; /* ms that an attempt is always granted (default: 0: 20000) */
+    retry_ms max_connect_timeout; /* ms that it may take at most (default: 0: no limit) */
+    retry_ms stable_after;        /* ms to stand before it resets; 1: any (default: 0: 10000) */
+    retry_random_fn *random;      /* (default: NULL: the built-in generator) */
+    void *random_context;         /* handed to random (default: NULL) */
+    retry_connection_state state; /* zero it at first, and leave it alone */
 } retry_connection;
 
 /* Before each attempt: returns its connect timeout in ms, the larger of what is left to its
@@ -1157,7 +1180,7 @@ RETRY_API void retry_connection_established(retry_connection *connection, retry_
 
 /* Initialiser: gRPC's numbers, with which any connection resets. */
 #define RETRY_CONNECTION_GRPC \
-    RETRY__INIT(RETRY_BACKOFF_GRPC, 20000, 0, 1, NULL, NULL, 0, 0, 0, 0, 0, 0, 0)
+    RETRY__INIT(RETRY_BACKOFF_GRPC, 20000, 0, 1, NULL, NULL, RETRY__INIT(0, 0, 0, 0, 0, 0, 0))
 
 /* ---- Classification and idempotency -------------------------------------------------------- */
 
@@ -3177,8 +3200,8 @@ RETRY__WRAPS static void retry__connection_defer(retry_connection *connection, r
 {
     if (retry_connection_wait(connection, now) >= wait)
         return;
-    connection->retry__spacing = retry__max(connection->retry__spacing, wait);
-    connection->retry__started = now + wait - connection->retry__spacing;
+    connection->state.retry__spacing = retry__max(connection->state.retry__spacing, wait);
+    connection->state.retry__started = now + wait - connection->state.retry__spacing;
 }
 
 /* The end of an attempt, or of what it established: if that has lasted, the attempts count from one
@@ -3186,11 +3209,11 @@ RETRY__WRAPS static void retry__connection_defer(retry_connection *connection, r
 static void retry__connection_end(retry_connection *connection, retry_time now)
 {
     retry_ms enough = retry__or(connection->stable_after, 10000);
-    bool stood = connection->retry__state == RETRY__ESTABLISHED;
+    bool stood = connection->state.retry__state == RETRY__ESTABLISHED;
     if (stood && (enough == 1 || /* any, even one of 0 ms */
-                  retry__passed(connection->retry__established_at, now) >= enough))
-        connection->retry__attempts = connection->retry__spacing = 0;
-    connection->retry__state = RETRY__IDLE;
+                  retry__passed(connection->state.retry__established_at, now) >= enough))
+        connection->state.retry__attempts = connection->state.retry__spacing = 0;
+    connection->state.retry__state = RETRY__IDLE;
     if (stood || retry_connection_wait(connection, now) == 0)
         retry__connection_defer(connection, retry__connection_part(connection), now);
 }
@@ -3201,29 +3224,29 @@ RETRY_API retry_ms retry_connection_begin(retry_connection *connection, retry_ti
     retry_ms spacing;
     if (!connection)
         return 0;
-    if (connection->retry__state != RETRY__IDLE)
+    if (connection->state.retry__state != RETRY__IDLE)
         retry__connection_end(connection, now);
     retry__connection_backoff(connection, &backoff);
-    if (connection->retry__attempts == 0)
+    if (connection->state.retry__attempts == 0)
         spacing = retry__connection_first(&backoff);
     else
-        spacing =
-            retry_backoff_delay(&backoff, connection->retry__attempts, connection->retry__spacing,
-                                retry__connection_draw(connection));
-    connection->retry__spacing = retry__min(spacing, RETRY__LONGEST);
-    connection->retry__attempts = retry__add(connection->retry__attempts, 1);
-    connection->retry__started = now;
-    connection->retry__asked = 0;
-    connection->retry__state = RETRY__CONNECTING;
-    return retry__min(
-        retry__max(connection->retry__spacing, retry__or(connection->min_connect_timeout, 20000)),
-        retry__or(connection->max_connect_timeout, UINT32_MAX));
+        spacing = retry_backoff_delay(&backoff, connection->state.retry__attempts,
+                                      connection->state.retry__spacing,
+                                      retry__connection_draw(connection));
+    connection->state.retry__spacing = retry__min(spacing, RETRY__LONGEST);
+    connection->state.retry__attempts = retry__add(connection->state.retry__attempts, 1);
+    connection->state.retry__started = now;
+    connection->state.retry__asked = 0;
+    connection->state.retry__state = RETRY__CONNECTING;
+    return retry__min(retry__max(connection->state.retry__spacing,
+                                 retry__or(connection->min_connect_timeout, 20000)),
+                      retry__or(connection->max_connect_timeout, UINT32_MAX));
 }
 
 /* ms that are left of what the server asked for. */
 static retry_ms retry__connection_asked(const retry_connection *connection, retry_time now)
 {
-    return retry__left(connection->retry__asked_at, connection->retry__asked, now);
+    return retry__left(connection->state.retry__asked_at, connection->state.retry__asked, now);
 }
 
 /* Whether trying again does not help: a wrong password, or the server forbids it. */
@@ -3252,8 +3275,8 @@ static void retry__connection_hear(retry_connection *connection, const retry_fai
     }
     wait = retry__min(wait, RETRY__LONGEST);
     if (told != 0 && wait > retry__connection_asked(connection, now)) {
-        connection->retry__asked = wait;
-        connection->retry__asked_at = now;
+        connection->state.retry__asked = wait;
+        connection->state.retry__asked_at = now;
     }
     retry__connection_defer(connection, wait, now);
 }
@@ -3263,9 +3286,10 @@ RETRY_API retry_ms retry_connection_failed(retry_connection *connection,
 {
     if (!connection)
         return 0;
-    if (connection->retry__state == RETRY__IDLE && retry_connection_wait(connection, now) == 0)
+    if (connection->state.retry__state == RETRY__IDLE &&
+        retry_connection_wait(connection, now) == 0)
         retry_connection_begin(connection, now);
-    if (connection->retry__state != RETRY__IDLE)
+    if (connection->state.retry__state != RETRY__IDLE)
         retry__connection_end(connection, now);
     if (failure)
         retry__connection_hear(connection, failure, now);
@@ -3279,24 +3303,25 @@ RETRY_API void retry_connection_skip_wait(retry_connection *connection, retry_ti
         return;
     wait = retry_connection_wait(connection, now);
     least = retry__min(retry__connection_asked(connection, now), wait);
-    connection->retry__attempts = 0;
-    connection->retry__spacing =
+    connection->state.retry__attempts = 0;
+    connection->state.retry__spacing =
         retry__max(least, retry__min(wait, retry__connection_part(connection)));
-    connection->retry__started = now;
+    connection->state.retry__started = now;
 }
 
 RETRY_API retry_ms retry_connection_wait(const retry_connection *connection, retry_time now)
 {
-    return connection ? retry__left(connection->retry__started, connection->retry__spacing, now)
+    return connection ? retry__left(connection->state.retry__started,
+                                    connection->state.retry__spacing, now)
                       : 0;
 }
 
 RETRY_API void retry_connection_established(retry_connection *connection, retry_time now)
 {
-    if (!connection || connection->retry__state != RETRY__CONNECTING)
+    if (!connection || connection->state.retry__state != RETRY__CONNECTING)
         return;
-    connection->retry__state = RETRY__ESTABLISHED;
-    connection->retry__established_at = now;
+    connection->state.retry__state = RETRY__ESTABLISHED;
+    connection->state.retry__established_at = now;
 }
 
 /* ---- Scanning text ------------------------------------------------------------------------- */

@@ -17,15 +17,12 @@ enum { DOWN = 5 * MINUTE, SILENT = 10 * MINUTE, WELL = 15 * MINUTE, END = 20 * M
 static const retry_connection options = {
     .backoff = {.max = MINUTE}, .max_connect_timeout = 5000, .stable_after = 1};
 
-/* What changes in a connection stands behind its options. This is the last of them. */
-enum { CHANGES = offsetof(retry_connection, random_context) + sizeof(void *) };
-
 static struct kept {
     uint32_t sum;            /* of all below */
     uint32_t seed;           /* of the draws after the sleep */
     retry_time now, reading; /* the device's clock, and when it takes its next reading */
     uint32_t unsent;         /* readings */
-    unsigned char connection[sizeof(retry_connection) - CHANGES];
+    retry_connection_state connection;
 } kept;
 static retry_connection connection;
 static unsigned char rtc[64]; /* the memory that survives */
@@ -44,7 +41,7 @@ static uint32_t sum_of_kept(void)
 static void keep(void)
 {
     kept.seed = retry_draw();
-    memcpy(kept.connection, (const char *)&connection + CHANGES, sizeof kept.connection);
+    kept.connection = connection.state;
     kept.sum = sum_of_kept();
     memcpy(rtc, &kept, sizeof kept);
 }
@@ -57,7 +54,7 @@ static void wake_up(retry_ms slept)
     if (kept.sum == sum_of_kept()) {
         retry_seed(kept.seed); /* ... so these follow the last one before the sleep */
         kept.now += slept;
-        memcpy((char *)&connection + CHANGES, kept.connection, sizeof kept.connection);
+        connection.state = kept.connection;
     } else { /* a new battery; devices that got one together do not come together */
         kept = (struct kept){.now = UINT32_MAX - 8 * MINUTE}; /* 8 minutes before it wraps */
         kept.reading = kept.now + retry_phase(&id, sizeof id, 30000);

@@ -57,31 +57,31 @@ breaker="retry_breaker_ask retry_breaker_report retry_breaker_release
     retry_breaker_reset retry_breaker_state retry_classify_permit"
 flash 184 "a delay (retry_delay)" retry_delay
 flash 610 "a delay of any curve (retry_backoff_delay)" retry_backoff_delay
-flash 3610 "retry_run" retry_run
+flash 3660 "retry_run" retry_run
 # shellcheck disable=SC2086 # one word a function
 {
     flash 3500 "an operation" $operation
-    flash 4330 "an operation, budget" $operation retry_budget_init
+    flash 4680 "an operation, budget" $operation retry_budget_init
     base="an operation, budget"
-    flash 6500 "an operation, budget and AIMD limit" $recommended
+    flash 6850 "an operation, budget and AIMD limit" $recommended
     base="an operation, budget and AIMD limit"
-    flash 7500 "the same with several nodes" $recommended retry_client_nodes
-    flash 8060 "the same with a hedge and latency" $recommended retry_hedge_copies retry_gates_latency
-    flash 7700 "a service and an operation" $service
+    flash 7900 "the same with several nodes" $recommended retry_client_nodes
+    flash 8450 "the same with a hedge and latency" $recommended retry_hedge_copies retry_gates_latency
+    flash 8000 "a service and an operation" $service
     base="a service and an operation"
-    flash 9230 "a service, circuit breaker" $service retry_gates_breaker
-    flash 8170 "a service, client-side throttle" $service retry_gates_throttle
-    flash 8850 "a service, rate" $service retry_gates_rate
-    flash 8190 "a service, latency" $service retry_gates_latency
-    flash 8710 "a service, hedge" $service retry_hedge_copies
+    flash 9530 "a service, circuit breaker" $service retry_gates_breaker
+    flash 8520 "a service, client-side throttle" $service retry_gates_throttle
+    flash 9200 "a service, rate" $service retry_gates_rate
+    flash 8540 "a service, latency" $service retry_gates_latency
+    flash 9040 "a service, hedge" $service retry_hedge_copies
     base=none
     flash 1980 "circuit breaker by hand" $breaker
-    flash 1360 "scope, with its budget" retry_scope_client
+    flash 1880 "scope, with its budget" retry_scope_client
     flash 4670 "policy from a text, with the strategy" retry_parse_policy
     flash 5850 "policy and budget from a text" retry_parse_policy retry_parse_budget
 }
 # shellcheck disable=SC2046 # one word a function
-flash 23800 "all of retry.h" $(functions "$dir/retry.o")
+flash 23900 "all of retry.h" $(functions "$dir/retry.o")
 object=errmap # what it calls in retry.h is counted there
 flash 4400 "parse an error map and find in it" errmap_parse errmap_find
 # shellcheck disable=SC2046
