@@ -129,8 +129,10 @@ static const char *transact(long id, const char *statements)
         return "done";
     if (!op.ambiguous)
         return "failed";
-    /* the COMMIT was lost: once the server has let go of its lock, is the row there? */
+    /* end */
     printf("    looks it up\n");
+    /* README: */
+    /* the COMMIT was lost: once the server has let go of its lock, is the row there? */
     look_up.idempotent = true;
     if (retry_run(&look_up, &service, &clock, attempt, question).verdict != RETRY_VERDICT_SUCCESS)
         return "perhaps";

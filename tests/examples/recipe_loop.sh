@@ -49,7 +49,7 @@ verdict "No increment that was reported done is lost." test "$((first + second))
 verdict "None counted twice." test "$((first + second))" -le $((done + perhaps))
 verdict "Five that timed out and four that broke are perhaps done ($perhaps)." \
     test "$((perhaps >= 9)):$((perhaps <= 16))" = 1:1
-verdict "Who had no connection while it was frozen has sent nothing ($in_full perhaps done)." \
+verdict "Who had no connection has sent nothing ($in_full are perhaps done)." \
     test "$in_full" -le 7
 verdict "None has failed ($failed)." test "$failed" -eq 0
 measure <<END
