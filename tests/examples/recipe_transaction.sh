@@ -40,8 +40,13 @@ waits() { # EVENTS: what sessions wait for
     [ "$(sql -c "SELECT string_agg(wait_event, ' ' ORDER BY wait_event) FROM pg_stat_activity
         WHERE wait_event IN ('PgSleep', 'SyncRep')")" = "$1" ]
 }
-is_looked_up() {
-    [ "$(sql -c "SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'advisory'")" -gt 0 ]
+is_looked_up() { # or has ended without that
+    [ "$(sql -c "SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'advisory'")" -gt 0 ] ||
+        has_shown '^\(done\|perhaps\|failed\) ' "$number"
+}
+standby() { # NAME: who has to have what is committed
+    sql -c "ALTER SYSTEM SET synchronous_standby_names = '$1'" -c "SELECT pg_reload_conf()" \
+        >"$folder/psql.out"
 }
 
 # shellcheck disable=SC2086
@@ -86,6 +91,13 @@ until grep -q "deadlock detected" "$folder/server.log" || [ $rounds -ge 20 ]; do
 done
 transfers 400 5
 until_ended
+# A COMMIT that waits for a standby has happened, but its client is not told.
+standby nobody
+tell "a COMMIT is answered late"
+transfer 14 15 1
+until_true "nobody looks it up" is_looked_up
+standby ''
+until_ended
 # All of them take their time before their COMMIT.
 for from in 1 2 3 4 5 6 7; do transfer $from 48 1; done
 until_true "nobody takes his time" waits PgSleep
@@ -97,14 +109,6 @@ tell "PostgreSQL goes on"
 thaw
 until_ended
 early=$(count '^failed')
-# A COMMIT that waits for a standby has happened, but its client is not told.
-standby() { sql -c "ALTER SYSTEM SET synchronous_standby_names = '$1'" -c "SELECT pg_reload_conf()" >"$folder/psql.out"; }
-standby nobody
-tell "a COMMIT is answered late"
-transfer 14 15 1
-until_true "nobody looks it up" is_looked_up
-standby ''
-until_ended
 standby nobody
 tell "COMMITs are not answered"
 for from in 0 2 4 6 8 10; do transfer $from $((from + 1)) 1; done
