@@ -113,8 +113,8 @@ mutants() { # of $name
         ;;
     loop)
         changed twice loop.c 's/idempotent = false/idempotent = true/' "None counted twice"
-        changed unsent loop.c 's/(error, sent)/(error, false)/' "Five that timed out"
-        changed silent loop.c 's/(connects(i) \&\&/(false \&\&/' "Who had no connection"
+        changed unsent loop.c 's/(error, sent)/(error, false)/' "Four that timed out"
+        changed silent loop.c 's/(connects(i) \&\&/(false \&\&/' "An increment whose connection"
         ;;
     locked)
         changed half locked.c 's/!run("ROLLBACK")/false/' "No money came or went"
