@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { TIMEOUT = 30000, CONFLICTS = 30 }; /* ms; at most, in a row */
+enum { TIMEOUT = 30000, CONFLICTS = 20 }; /* ms; at most, in a row */
 static retry_service service;             /* one for each server */
 static PGconn *connection;
 static retry_time attempt_ends;
