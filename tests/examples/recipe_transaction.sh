@@ -100,7 +100,7 @@ until_true "nobody takes his time" waits PgSleep
 freeze
 tell "PostgreSQL is frozen"
 transfers 20 48
-(until_shown "ATTEMPT_TIMED_OUT" 7 && until_shown SOCKET_NOT_AVAILABLE 7) 2>"$folder/given_up"
+(until_shown SOCKET_NOT_AVAILABLE 7) 2>"$folder/given_up"
 tell "PostgreSQL goes on"
 thaw
 until_ended
