@@ -78,6 +78,12 @@ static bool hopeless(CURLcode code)
            code == CURLE_SSL_CACERT_BADFILE;
 }
 
+/* An error is one even if its text was cut off. */
+static bool is_answered(const http_job *job, CURLcode code)
+{
+    return job->header_complete && (code == CURLE_OK || job->status >= 400);
+}
+
 /* Says in retry.h's terms how an attempt failed. What matters most is whether any of the request
    was sent: if not, it is safe to try again whatever the method. A time-out is here the one of the
    connection; that of the attempt is the library's. */
@@ -86,7 +92,7 @@ static retry_failure classify(const http_job *job, CURLcode code)
     retry_failure failure = {0}; /* no reason to retry */
     long sent = 0;
     curl_easy_getinfo(job->easy, CURLINFO_REQUEST_SIZE, &sent);
-    if (code == CURLE_OK && job->header_complete)
+    if (is_answered(job, code))
         return retry_classify_http((int)job->status, job->retry_after);
     if (hopeless(code) && sent > 0)
         failure.reason = RETRY_REASON_UNKNOWN; /* final, and perhaps done */
@@ -232,7 +238,7 @@ static void drive(http_fetcher *fetcher, http_job *job, retry_time now)
 static void end_attempt(http_fetcher *fetcher, http_job *job, CURLcode code, retry_time now)
 {
     curl_easy_getinfo(job->easy, CURLINFO_RESPONSE_CODE, &job->status);
-    const bool done = code == CURLE_OK && job->header_complete && job->status < 400;
+    const bool done = is_answered(job, code) && job->status < 400;
     const retry_failure failure = classify(job, code);
     if (job->error[0] == '\0')
         snprintf(job->error, sizeof job->error, "%s",

@@ -78,6 +78,10 @@ enum {
     "    location @broken { return 500; }\n"                                         \
     "    location /       { return 200 'ok\\n'; }\n"                                 \
     "    location /missing { return 404; }\n"                                        \
+    "    location /half { # of a 404: its text does not come\n"                      \
+    "      keepalive_timeout 0; proxy_method HEAD;\n"                                \
+    "      proxy_pass http://127.0.0.1:$server_port/missing;\n"                      \
+    "    }\n"                                                                        \
     "    location /closed { add_header Retry-After 3600 always; return 503; }\n"     \
     "    location /hangup { limit_req zone=first; try_files /none @hangup; }\n"      \
     "    location /stall  { limit_req zone=first; try_files /none @stall; }\n"       \

@@ -85,6 +85,7 @@ int main(void)
             continue;
         http_prepare(&call, url);
         curl_easy_setopt(call.curl, CURLOPT_CUSTOMREQUEST, method);
+        curl_easy_setopt(call.curl, CURLOPT_FOLLOWLOCATION, 1L);
         if (strcmp(method, "POST") == 0)
             curl_easy_setopt(call.curl, CURLOPT_POSTFIELDS, ""); /* your data */
         snprintf(header, sizeof header, "Idempotency-Key: %s", words > 2 ? key : "");

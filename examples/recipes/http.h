@@ -5,6 +5,7 @@
 
 #include <curl/curl.h>
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
@@ -12,12 +13,15 @@ typedef struct http_call {
     CURL *curl;  /* keeps its connection from request to request */
     bool other;  /* nodes can do the same: a bad certificate is this one's own (default: false) */
     bool sent;   /* or about to be */
-    bool headed; /* the header came whole: libcurl takes one that was cut off for an answer */
+    bool headed; /* a header came whole: libcurl takes one that was cut off for an answer */
 } http_call;
 
 static inline size_t http_on_header(char *line, size_t size, size_t count, void *call)
 {
-    ((http_call *)call)->headed = size * count <= 2 && line[0] != ' '; /* the empty line */
+    if (size * count > 5 && memcmp(line, "HTTP/", 5) == 0) /* it begins, or another one does */
+        ((http_call *)call)->headed = false;
+    else if (size * count <= 2 && line[0] != ' ') /* the empty line */
+        ((http_call *)call)->headed = true;
     return size * count;
 }
 
@@ -29,13 +33,14 @@ static inline size_t http_on_body(char *data, size_t size, size_t count, void *c
 }
 
 /* libcurl is about to send. If a connection that it reuses is dead, it would silently send again,
-   even a POST. */
+   even a POST. After an answer, such as a redirect, it may. */
 static inline int http_on_send(void *context, char *ip, char *local, int port, int local_port)
 {
     http_call *call = (http_call *)context;
-    bool again = call->sent;
+    bool again = call->sent && !call->headed;
     (void)ip, (void)local, (void)port, (void)local_port;
     call->sent = true;
+    call->headed = false;
     return again ? CURL_PREREQFUNC_ABORT : CURL_PREREQFUNC_OK;
 }
 
@@ -89,8 +94,10 @@ static inline bool http_ended(const http_call *call, CURLcode code, retry_failur
 {
     long status = 0;
     curl_easy_getinfo(call->curl, CURLINFO_RESPONSE_CODE, &status);
-    /* libcurl has returned `code`, and the server `status`: */
-    if (code == CURLE_OK && call->headed)
+    /* libcurl has returned `code`, and the server `status`: an error is one even if its text was
+       cut off */
+    bool answered = call->headed && (code == CURLE_OK || status >= 400);
+    if (answered)
         *failure = retry_classify_http((int)status, http_retry_after(call->curl));
     else if (http_may_pass(code))
         *failure = retry_classify_errno(code == CURLE_OPERATION_TIMEDOUT ? ETIMEDOUT : ECONNRESET,
@@ -99,7 +106,7 @@ static inline bool http_ended(const http_call *call, CURLcode code, retry_failur
         *failure = retry_classify_stage(RETRY_STAGE_DISPATCH, RETRY_REASON_NODE_NOT_AVAILABLE);
     else if (call->sent)
         failure->reason = RETRY_REASON_UNKNOWN; /* final, and perhaps done */
-    return code == CURLE_OK && call->headed && status < 400;
+    return answered && status < 400;
 }
 
 /* A GET that takes at most so many ms. */

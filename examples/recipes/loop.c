@@ -19,15 +19,13 @@
 enum { AT_ONCE = 4 };
 static retry_operation operations[AT_ONCE];
 static struct pollfd sockets[AT_ONCE]; /* of each */
+static retry_time since[AT_ONCE];      /* when its timer was set */
+static retry_ms delays[AT_ONCE];       /* after which it fires */
 static bool busy[AT_ONCE];
 static int begun, ended;
+static retry_time now; /* in this turn of the loop */
 static struct sockaddr_in server;
 static retry_service service; /* one for each server */
-
-static retry_time now(void)
-{
-    return retry_system_clock().now(NULL);
-}
 
 static void hang_up(int i)
 {
@@ -35,12 +33,12 @@ static void hang_up(int i)
     sockets[i].fd = -1;
 }
 
-static void lost(int i, bool sent)
+static void lost(int i, int error, bool sent)
 {
-    retry_failure failure = retry_classify_errno(errno, sent);
+    retry_failure failure = retry_classify_errno(error, sent);
     printf("    %s\n", retry_reason_name(failure.reason));
     hang_up(i);
-    retry_ended(&operations[i], 0, &failure, now());
+    retry_ended(&operations[i], 0, &failure, now);
 }
 
 /* The command is written as soon as the connection lets it. */
@@ -51,7 +49,7 @@ static void send_command(int i)
     fcntl(sockets[i].fd, F_SETFL, O_NONBLOCK);
     if (connect(sockets[i].fd, (struct sockaddr *)&server, sizeof server) != 0 &&
         errno != EINPROGRESS)
-        lost(i, false);
+        lost(i, errno, false);
 }
 
 /* The socket is ready: for the command at first, and then with the answer, which is a line. */
@@ -63,11 +61,10 @@ static void go_on(int i)
     ssize_t n = sent ? recv(sockets[i].fd, answer, sizeof answer, 0)
                      : send(sockets[i].fd, command, sizeof command - 1, MSG_NOSIGNAL);
     sockets[i].events = POLLIN;
-    errno = n == 0 ? 0 : errno;
     if (n <= 0)
-        lost(i, sent);
+        lost(i, n == 0 ? 0 : errno, sent);
     else if (sent && answer[n - 1] == '\n')
-        retry_ended(&operations[i], 0, NULL, now());
+        retry_ended(&operations[i], 0, NULL, now);
 }
 
 static retry_ms finished(int i, const retry_step *end)
@@ -87,17 +84,26 @@ static void begin(int i)
     memset(&operations[i], 0, sizeof operations[i]);
     operations[i].timeout = 10000; /* ms */
     operations[i].idempotent = false;
-    retry_start(&operations[i], &service, now());
+    retry_start(&operations[i], &service, now);
     busy[i] = true;
     begun++;
+}
+
+static bool connects(int i)
+{
+    return sockets[i].fd >= 0 && sockets[i].events == POLLOUT;
 }
 
 /* README: */
 /* Call it when something has happened, or the timer fires. Returns ms to the next call. */
 static retry_ms advance(int i)
 {
+    if (connects(i) && now - since[i] >= delays[i]) /* the timer fires before anything is sent: */
+        lost(i, ETIMEDOUT, false);                  /* say so, or it is taken for sent */
     for (;;) {
-        retry_step step = retry_next(&operations[i], now());
+        retry_step step = retry_next(&operations[i], now);
+        since[i] = now;
+        delays[i] = step.delay;
         if (step.what == RETRY_DO_WAIT)
             return step.delay;
         if (step.what == RETRY_DO_SEND)
@@ -119,7 +125,8 @@ int main(int argc, char **argv)
     for (int i = 0; i < AT_ONCE; i++)
         sockets[i].fd = -1;
     service.client.cut_after = 1000; /* ms */
-    retry_service_init(&service, now());
+    now = retry_system_clock().now(NULL);
+    retry_service_init(&service, now);
     while (ended < count) {
         retry_ms wait = UINT32_MAX;
         for (int i = 0; i < AT_ONCE; i++) {
@@ -129,6 +136,7 @@ int main(int argc, char **argv)
             wait = delay < wait ? delay : wait;
         }
         poll(sockets, AT_ONCE, wait > INT32_MAX ? -1 : (int)wait);
+        now = retry_system_clock().now(NULL);
         for (int i = 0; i < AT_ONCE; i++)
             if (sockets[i].fd >= 0 && sockets[i].revents)
                 go_on(i);

@@ -14,72 +14,96 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { TIMEOUT = 30000 };     /* ms */
-static retry_service service; /* one for each server */
+enum { TIMEOUT = 30000, CONFLICTS = 20 }; /* ms; at most, in a row */
+static retry_service service;             /* one for each server */
 static PGconn *connection;
 static retry_time attempt_ends;
-static bool found; /* the last value that was selected */
+static bool late;     /* the attempt's time is over */
+static char state[6]; /* the last SQLSTATE */
+static bool found;    /* the last value that was selected */
 
 static retry_time now(void)
 {
     return retry_system_clock().now(NULL);
 }
 
-/* Waits for a result. NULL: there is none, or the connection or the time is over. */
-static PGresult *next_result(bool *timeout)
+/* Waits for the connection. false: the attempt's time is over. */
+static bool ready(short events)
 {
-    struct pollfd socket = {PQsocket(connection), POLLIN, 0};
-    while (PQisBusy(connection)) {
-        retry_ms left = attempt_ends - now(); /* once it is past: huge */
-        *timeout = left > TIMEOUT || poll(&socket, 1, (int)left) == 0;
-        if (*timeout || !PQconsumeInput(connection))
-            return NULL;
+    struct pollfd socket = {PQsocket(connection), events, 0};
+    retry_ms left = attempt_ends - now(); /* once it is past: huge */
+    late = left > TIMEOUT || poll(&socket, 1, (int)left) == 0;
+    return !late;
+}
+
+/* As PQreset, which may wait longer than the attempt has. */
+static void reconnect(void)
+{
+    PostgresPollingStatusType next = PGRES_POLLING_WRITING;
+    if (!PQresetStart(connection))
+        return;
+    while (next == PGRES_POLLING_READING || next == PGRES_POLLING_WRITING) {
+        if (!ready(next == PGRES_POLLING_READING ? POLLIN : POLLOUT))
+            return;
+        next = PQresetPoll(connection);
     }
+}
+
+/* Waits for a result. NULL: there is none, or the connection or the time is over. */
+static PGresult *next_result(void)
+{
+    while (PQisBusy(connection))
+        if (!ready(POLLIN) || !PQconsumeInput(connection))
+            return NULL;
     return PQgetResult(connection);
 }
 
 /* Runs some statements, or a COMMIT: only that may have been done if it is lost. */
-static bool run(const char *statements, bool commit, retry_failure *failure)
+static bool run(const retry_operation *op, const char *statements, bool commit,
+                retry_failure *failure)
 {
-    bool refused = !PQsendQuery(connection, statements), conflict = false, timeout = false, lost;
-    for (PGresult *next; (next = next_result(&timeout)) != NULL; PQclear(next)) {
-        const char *state = PQresultErrorField(next, PG_DIAG_SQLSTATE);
-        refused = refused || state;
-        conflict = conflict || (state && (!strcmp(state, "40001") || !strcmp(state, "40P01")));
-        found = PQntuples(next) == 1 && *PQgetvalue(next, 0, 0) == 't';
+    bool sent = PQsendQuery(connection, statements), lost, conflict;
+    for (PGresult *next; (next = next_result()) != NULL; PQclear(next)) {
+        const char *error = PQresultErrorField(next, PG_DIAG_SQLSTATE);
+        if (error)
+            snprintf(state, sizeof state, "%s", error);
+        if (PQntuples(next) == 1)
+            found = *PQgetvalue(next, 0, 0) == 't';
     }
-    lost = timeout || PQstatus(connection) != CONNECTION_OK;
+    lost = late || PQstatus(connection) != CONNECTION_OK;
+    conflict = !strcmp(state, "40001") || !strcmp(state, "40P01");
     /* README: */
     /* in the callback, after each command: what is lost before COMMIT was rolled back */
     if (lost) {
-        *failure = retry_classify_errno(timeout ? ETIMEDOUT : ECONNRESET, true);
+        *failure = retry_classify_errno(late ? ETIMEDOUT : ECONNRESET, true);
         failure->safety = commit ? RETRY_SAFETY_MAYBE : RETRY_SAFETY_YES;
-    } else if (conflict) { /* SQLSTATE 40001 or 40P01: rolled back, and the server is well */
+    } else if (conflict && op->code_retries < CONFLICTS) { /* rolled back; the server is well */
         failure->reason =
             RETRY_REASON_USER(0, RETRY_REASON_FREE | RETRY_REASON_ALLOWS_NON_IDEMPOTENT);
     }
+    failure->code = (uint32_t)strtoul(state, NULL, 36); /* SQLSTATE, such as 40001 */
     /* end */
-    return !lost && !refused;
+    return sent && !lost && !*state;
 }
 
 static bool attempt(void *context, const retry_operation *op, const retry_step *step,
                     retry_failure *failure)
 {
     const char *statements = (const char *)context;
-    (void)op;
     attempt_ends = now() + step->timeout;
+    late = false;
+    *state = '\0';
     if (PQtransactionStatus(connection) == PQTRANS_INERROR)
-        run("ROLLBACK", false, failure);
+        run(op, "ROLLBACK", false, failure);
     if (PQtransactionStatus(connection) != PQTRANS_IDLE)
-        PQreset(connection); /* it is lost, or a late result might come */
-    *failure = retry_classify_errno(ECONNREFUSED, false);
+        reconnect(); /* it is lost, or a late result might come */
+    *failure = retry_classify_errno(late ? ETIMEDOUT : ECONNREFUSED, false);
     if (PQstatus(connection) == CONNECTION_OK) {
         memset(failure, 0, sizeof *failure); /* what the server refuses otherwise is final */
-        if (run(statements, false, failure) &&
-            (strncmp(statements, "BEGIN", 5) != 0 || run("COMMIT", true, failure)))
+        if (run(op, statements, false, failure) && run(op, "COMMIT", true, failure))
             return true;
     }
-    printf("    %s\n", retry_reason_name(failure->reason));
+    printf("    %s %s\n", retry_reason_name(failure->reason), state);
     return false;
 }
 
@@ -87,15 +111,17 @@ static bool attempt(void *context, const retry_operation *op, const retry_step *
 static const char *transact(long id, const char *statements)
 {
     const retry_clock clock = retry_system_clock();
-    char sql[600], look_up[200];
-    retry_operation op;
+    char sql[600], question[200];
+    retry_operation op, look_up;
     memset(&op, 0, sizeof op);
-    op.timeout = TIMEOUT;
+    memset(&look_up, 0, sizeof look_up);
+    op.timeout = look_up.timeout = TIMEOUT;
     snprintf(sql, sizeof sql,
              "BEGIN ISOLATION LEVEL SERIALIZABLE; SELECT pg_advisory_xact_lock(%ld); %s", id,
              statements);
-    snprintf(look_up, sizeof look_up,
-             "SELECT pg_advisory_xact_lock(%ld); SELECT count(*) > 0 FROM transfers WHERE id = %ld",
+    snprintf(question, sizeof question,
+             "BEGIN ISOLATION LEVEL READ COMMITTED; SELECT pg_advisory_xact_lock(%ld); "
+             "SELECT count(*) > 0 FROM transfers WHERE id = %ld",
              id, id);
     /* README: */
     op.idempotent = false;
@@ -103,8 +129,12 @@ static const char *transact(long id, const char *statements)
         return "done";
     if (!op.ambiguous)
         return "failed";
+    /* end */
+    printf("    looks it up\n");
+    /* README: */
     /* the COMMIT was lost: once the server has let go of its lock, is the row there? */
-    if (retry_run(&op, &service, &clock, attempt, look_up).verdict != RETRY_VERDICT_SUCCESS)
+    look_up.idempotent = true;
+    if (retry_run(&look_up, &service, &clock, attempt, question).verdict != RETRY_VERDICT_SUCCESS)
         return "perhaps";
     return found ? "done" : "failed";
     /* end */
@@ -119,6 +149,10 @@ int main(int argc, char **argv)
     service.policy.backoff = soon;
     retry_service_init(&service, now());
     connection = PQconnectdb(argc > 1 ? argv[1] : "");
+    if (PQstatus(connection) != CONNECTION_OK) { /* such as a wrong name or password */
+        fprintf(stderr, "%s", PQerrorMessage(connection));
+        return 2;
+    }
     for (char line[512]; fgets(line, sizeof line, stdin);) {
         long id = strtol(line, &statements, 10);
         printf("%s %ld\n", transact(id, statements), id);

@@ -50,6 +50,14 @@ write_configuration nginx.conf "
     location @sorry { add_header Retry-After 1 always; return 503; }
     location @busy { add_header Retry-After 1 always; return 503; }
     location /busy { limit_req zone=first; try_files /none @busy; }
+    location @moved { return 307 /moved?\$args; }
+    location /moved { limit_req zone=first; try_files /none @moved; }
+    location /told { add_header Retry-After 1 always; return 429 wait; }
+    location /header {
+      internal; proxy_cache off; proxy_method HEAD; keepalive_timeout 0;
+      proxy_pass http://127.0.0.1:$port/told;
+    }
+    location /cut_off { limit_req zone=first; try_files /none /header; }
     location /far { add_header Retry-After 57600 always; return 429; }
     location @conflict { return 409; }
     location /conflict { limit_req zone=first; try_files /none @conflict; }
@@ -109,6 +117,11 @@ tell "nginx is busy, and says for how long"
 requests 2 GET busy
 requests 2 POST busy
 requests 1 GET far
+tell "its answer is cut off behind the header"
+requests 2 POST cut_off
+tell "nginx sends elsewhere"
+requests 5 GET moved
+requests 5 POST moved
 tell "another request with the same key is at work"
 keyed 1 conflict
 requests 1 POST conflict
@@ -161,8 +174,11 @@ verdict "A POST with a key is done." test "$(operations '^done 1 POST .order-wit
 made=$(find "$folder/made/create" -name '[0-9]*' | grep -c .)
 verdict "What was created and not answered is done; what was there before is not." \
     test "$made:$(count '^done MKCOL'):$(count '^failed MKCOL')" = 5:5:1
-gaps() { awk '$3 ~ /busy/ { if ($3 in at) print ($1 - at[$3] >= 0.99); at[$3] = $1 }' "$folder/access.log"; }
-verdict "Who was told to wait a second did so." test "$(gaps | tr -d '\n')" = 11
+gaps() { awk '$3 ~ /busy|cut_off/ { if ($3 in at) print ($1 - at[$3] >= 0.99); at[$3] = $1 }' "$folder/access.log"; }
+verdict "Who was told to wait a second did so." test "$(gaps | tr -d '\n')" = 1111
+verdict "Who is told that by half an answer knows that nothing was done." \
+    test "$(operations '^done 1 POST .cut_off')" -eq 2
+verdict "Who is sent elsewhere goes there." test "$(operations '^done 1 [A-Z]* .moved')" -eq 10
 verdict "Who was told to wait for 16 h says so." test "$(count 'try again in 57600 s')" -eq 1
 verdict "SIGTERM ends a wait, and the operation is reported." \
     test "$client_status:$(tail -n 1 "$folder/told" | cut -d ' ' -f 1)" = 143:failed

@@ -210,6 +210,7 @@ $cut
 POST $url/broken
 $url/hello
 http://127.0.0.1:1/unreachable
+POST $url/half
 END
 run mixed "$work/mixed.input"
 wait "$good"
@@ -229,7 +230,8 @@ check "mixed list: closed mid-header" shows mixed.joined "^ *2 GET .*FAILED .*: 
 check "mixed list: 500 on POST" shows mixed.joined "^ *3 POST .* 1 .*FAILED not idempotent, perhaps done: HTTP 500"
 check "mixed list: the rest is done" shows mixed "^ *4 GET .*HTTP 200"
 check "mixed list: unreachable" shows mixed.joined "^ *5 GET .*FAILED .*connect"
-check "mixed list: the sum" shows mixed "^1 of 4 requests done, 1 lines left out"
+check "mixed list: 404 without its text" shows mixed.joined "^ *6 POST .* 1 .*FAILED no reason to retry: HTTP 404"
+check "mixed list: the sum" shows mixed "^1 of 5 requests done, 1 lines left out"
 check "serve: exit status" ended served 130
 check "serve: nothing left running" none_left serve
 

@@ -67,6 +67,8 @@ mutants() { # of $name
         # A proxy's word for a proof that nothing was done.
         changed refused http.h 's/(int)status, http/status == 503 ? 429 : (int)status, http/' \
             "No POST was carried out twice"
+        changed whole http.h 's/ || status >= 400//' "Who is told that by half an answer"
+        changed stays http.h 's/ \&\& !call->headed//' "Who is sent elsewhere"
         changed at-once http.h 's/http_retry_after(call->curl)/0/' "Who was told to wait"
         ;;
     batch)
@@ -111,7 +113,8 @@ mutants() { # of $name
         ;;
     loop)
         changed twice loop.c 's/idempotent = false/idempotent = true/' "None counted twice"
-        changed unsent loop.c 's/(errno, sent)/(errno, false)/' "Four that timed out"
+        changed unsent loop.c 's/(error, sent)/(error, false)/' "Four that timed out"
+        changed silent loop.c 's/(connects(i) \&\&/(false \&\&/' "An increment whose connection"
         ;;
     locked)
         changed half locked.c 's/!run("ROLLBACK")/false/' "No money came or went"
@@ -128,9 +131,12 @@ mutants() { # of $name
         changed twice transaction.c 's/idempotent = false/idempotent = true/' "No transfer was made twice"
         changed unsent transaction.c 's/commit ? RETRY_SAFETY_MAYBE :/false ? 0 :/' "No transfer was made twice"
         changed sent transaction.c 's/: RETRY_SAFETY_YES/: RETRY_SAFETY_MAYBE/' "What was lost before its COMMIT"
-        changed final transaction.c 's/else if (conflict)/else if (false)/' "What was lost before its COMMIT"
+        changed final transaction.c 's/else if (conflict \&\&/else if (false \&\&/' "What was lost before its COMMIT"
         changed paid transaction.c 's/RETRY_REASON_FREE | //' "What was lost before its COMMIT"
         changed certain transaction.c 's/(!op.ambiguous)/(true)/' "None that was reported failed"
+        changed blind transaction.c 's/READ COMMITTED/SERIALIZABLE/' "None that was reported failed"
+        changed blocks transaction.c 's/reconnect();/PQreset(connection);/' "Who connects to a frozen"
+        changed endless transaction.c 's/op->code_retries < CONFLICTS/true/' "What is in conflict"
         changed unseen transaction.c 's/return found ? "done" : "failed"/return "done"/' \
             "Every one that was reported done"
         ;;
