@@ -87,7 +87,7 @@
 
    A copy is one sending of the request: number 0, unless you hedge. retry_next watches the copy's
    time. If it cannot be sent, or its time (step.timeout) is over before any of it was, call
-   retry_ended. When a copy is cancelled, close its connection, so that a late answer is not taken
+   retry_ended, before retry_next. When a copy is cancelled, close its connection, so that a late answer is not taken
    for the next one's, and do not call retry_ended: the operation is perhaps done.
 
    A WAIT is PACED while as many attempts are in flight (sent, and not answered) as the server
@@ -97,13 +97,13 @@
 
    A queue: while a server is down, operations can end as fast as you begin them. So a worker puts
    back a job that can be done later, and waits END's `delay` (ms; 0: nobody knows). The next time
-   op.timeout is what is left of the job's. retry_start clears op.ambiguous, so the job keeps it. If
-   a server asked for more time than is left (EXPIRE), op.failure.retry_after says for how much.
+   its timeout is what is left of the job's. retry_start clears `ambiguous`, so the job keeps it. If
+   a server asked for more time than is left (EXPIRE), op->retry.failure.retry_after says how much.
 
-      job->ambiguous = job->ambiguous || op.ambiguous;
+      op->perhaps_done = op->perhaps_done || op->retry.ambiguous;
       if (end.cause == RETRY_CAUSE_DEADLINE || end.cause == RETRY_CAUSE_BUDGET_EXHAUSTED ||
           end.cause == RETRY_CAUSE_CIRCUIT_OPEN || end.cause == RETRY_CAUSE_THROTTLED) {
-          put_back(job); // if job->ambiguous, only what is idempotent
+          put_back(op); // if it is perhaps done, only if it is idempotent
           sleep_ms(end.delay ? end.delay : 1000);
       }
 
@@ -146,7 +146,8 @@
    not found is final (Windows says so offline, too).
 
    libcurl: copy examples/recipes/http.h. It says what each error means, and keeps libcurl from
-   sending a request again by itself, even a POST, when a reused connection is dead.
+   sending a request again by itself, even a POST, when a reused connection is dead. A status that
+   came counts, also if the rest of the answer was cut off.
 
    gRPC: retry_classify_grpc(status), and retry_parse_pushback for grpc-retry-pushback-ms. A large
    answer is RESOURCE_EXHAUSTED, too: set safety YES if your server says it only before it works.
@@ -190,14 +191,16 @@
    Set what you want otherwise before retry_service_init. Without a service set op.client, and call
    retry_start(op, NULL, now): a zeroed client has no budget and no limit.
 
-   Set client.cut_after (ms) to ten times what an answer takes when all is well. In trouble an
+   Set client.cut_after (ms) to ten times what an answer takes when all is well; leave it 0 for what
+   has no usual length, such as a download. In trouble an
    attempt has more: at least twice what answers take now. A round of attempts that time out doubles
    it, for 30 s or until what was sent again is answered within cut_after. A process with few
    operations cuts none (see THE BUDGET): client.attempt_timeout always limits. An operation that is
    not idempotent is perhaps done when it is cut. If it is to wait, it gets a client of its own:
 
       retry_client patient = service.client; // after retry_service_init; it shares the rest
-      patient.cut_after = 0, op.client = &patient; // and retry_start(&op, NULL, now)
+      patient.cut_after = 0, op->retry.client = &patient;
+      retry_start(&op->retry, NULL, now);
 
    A service's policy waits up to 100 ms, doubling up to 5 s, or up to 10 s after throttled answers,
    all at random (full jitter). Only the timeout limits its attempts. If the next retry may be the
@@ -218,9 +221,9 @@
    Jitter is randomness in the delay. When 10,000 clients have failed together (make storm), the
    busiest 10 ms see 10,000 calls without jitter, 1,524 with FULL and 656 with DECORRELATED.
 
-   A server's Retry-After is the least delay. The AWS presets bound it: by retry_after_max (AWS: 20
-   s), or retry_after_slack (AWS_2026: 5 s more than the delay). A fleet that is told one time would
-   return at once, so each client waits up to a quarter longer (retry_after_spread; not with AWS's).
+   A server's Retry-After is the least delay: retry_after_max at most (AWS: 20 s), and by
+   retry_after_slack at most (AWS_2026: 5 s). A fleet that is told one time would return at once, so
+   each client waits up to a quarter longer (retry_after_spread; not with the AWS presets).
 
    A strategy of your own is a struct whose first member is a retry_strategy: a function
    (examples/custom_strategy.c). It may leave the rest to retry_policy_after, or answer later.

@@ -117,6 +117,7 @@ static unsigned burst(const retry_budget_options *options, double *successes)
     retry_budget budget;
     unsigned n = 0, i;
     start(&client, &budget, options);
+    budget.options.base_per_second = 0; /* no retry waits for more */
     while (n < 1000 && retried(&client))
         n++;
     until_retried(&client);
@@ -301,9 +302,9 @@ static double drops(double *k, unsigned *window)
     return drawn / 4294967296.0;
 }
 
-/* How many refusals with a Retry-After of a minute hold a service's attempts, and for how many ms
-   if what spreads them is drawn so. */
-static unsigned held_after(unsigned *holds, retry_random_fn *random)
+/* How many refusals with a Retry-After of a minute hold a service's attempts, of operations with
+   this timeout, and for how many ms if what spreads them is drawn so. */
+static unsigned held_after(retry_ms timeout, unsigned *holds, retry_random_fn *random)
 {
     const retry_failure failure = retry_classify_http(429, 60000);
     static retry_service service;
@@ -315,7 +316,7 @@ static unsigned held_after(unsigned *holds, retry_random_fn *random)
     memset(&step, 0, sizeof step);
     for (; n < 1000; n++) {
         memset(&op, 0, sizeof op);
-        op.timeout = UINT32_MAX;
+        op.timeout = timeout;
         retry_start(&op, &service, 0);
         service.client.random = least;
         step = retry_next(&op, 0);
@@ -325,6 +326,31 @@ static unsigned held_after(unsigned *holds, retry_random_fn *random)
         retry_ended(&op, 0, &failure, 0);
     }
     *holds = whole(step.delay) - 1; /* the limit's own wait is 1 ms at least */
+    return n;
+}
+
+/* How many retries wait for a budget with nothing in it, and for how many ms the first does. */
+static unsigned waiting(const retry_budget_options *options, retry_ms *first)
+{
+    const retry_failure failure = retry_classify_http(503, 0);
+    retry_client client;
+    retry_budget budget;
+    unsigned n = 0;
+    start(&client, &budget, options);
+    retry_budget_withdraw(&budget, retry_budget_balance(&budget), 0);
+    client.random = least;
+    for (; n < 1000; n++) {
+        retry_operation op;
+        decided decision;
+        memset(&op, 0, sizeof op);
+        op.client = &client;
+        op.idempotent = true;
+        retry_start(&op, NULL, 0);
+        decision = decide(&op, &failure, 0);
+        if (decision.verdict != RETRY_VERDICT_RETRY)
+            break;
+        *first = n == 0 ? decision.delay - 1 : *first; /* its own delay is 1 ms */
+    }
     return n;
 }
 
@@ -460,6 +486,8 @@ static void print_service(void)
     static retry_service service;
     const retry_budget_options *options = &service.budget.options;
     const retry_backoff *usual = &service.policy.backoff;
+    retry_ms first = 0;
+    unsigned n;
     retry_service_init(&service, 0);
     printf(MANUAL "service.limit.initial at first, %u, and .max at most, 1000)\n",
            limit_of_service());
@@ -475,6 +503,10 @@ static void print_service(void)
     printf(MANUAL "The base, %g token, is there at first. It does not expire, and %g a second\n",
            tokens(retry_budget_balance(&service.budget)), tokens(options->base_per_second));
     printf(MANUAL "37 %% of it are left after %g s\n", seconds(options->expire));
+    n = waiting(options, &first);
+    printf(MANUAL "waits for what refills the base, %g s, behind those that wait already; %s at "
+                  "most,\n",
+           seconds(first), word(n, 4, "four"));
     printf(MANUAL "it starts full, and pays for %u time-outs in a row\n",
            whole(options->capacity / retry_aimd_limit(&service.limit) / options->timeout_cost));
     printf(MANUAL "while there are %g tokens\n", 2 * tokens(options->timeout_cost));
@@ -636,18 +668,21 @@ static void print_sizes(void)
 
 static void print_gates(void)
 {
-    unsigned holds, longer, n;
+    unsigned holds, longer, again, n;
     print_breaker();
     print_throttle();
     print_limit();
     print_doubling();
     print_floor();
     print_rate();
-    held_after(&longer, most);
-    n = held_after(&holds, least);
-    printf(MANUAL "after %s refusals with a Retry-After in a row it holds all attempts until that "
-                  "time is over, %g s at most and %s more at random.\n",
-           word(n, 5, "five"), seconds(holds), word(longer / (double)holds, 1.125, "an eighth"));
+    held_after(UINT32_MAX, &longer, most);
+    n = held_after(UINT32_MAX, &holds, least);
+    printf(MANUAL "after %s refusals with a Retry-After in a row (%s if that is over half of the "
+                  "timeout: %s may be chance) it holds all attempts until that time is over, %g s "
+                  "at most and %s more at random.\n",
+           word(n, 5, "five"), word(held_after(2 * holds - 1, &again, least), 11, "eleven"),
+           word(held_after(2 * holds, &again, least), 5, "five"), seconds(holds),
+           word(longer / (double)holds, 1.125, "an eighth"));
     printf(MANUAL "Retry-After holds all attempts, up to 2^30 (default: 0: %u;\n", holds);
     printf(MANUAL "samples before anything is told, up to 2^30 (default: 0: %u,\n", samples(0));
     n = samples(RETRY_RATIO(0.99));

@@ -44,7 +44,7 @@ extern errmap_nmv nmv;
 /* Of the program. */
 typedef struct operation {
     retry_operation retry;
-    bool paced, ambiguous;
+    bool paced, perhaps_done;
 } operation;
 extern operation *op;
 extern unsigned copy;
