@@ -2964,17 +2964,18 @@ static uint32_t retry__budget_settle(retry_budget *budget, uint32_t amount)
     return amount - paid;
 }
 
-/* Where the quotient saturates the bucket is full, and holds no fraction. */
+/* Where the quotient saturates the rest is not below a thousandth: 999 millionths of it stay. */
 RETRY__WRAPS static void retry__budget_earn(retry_budget *budget, uint32_t most, uint32_t rate,
                                             retry_ms passed)
 {
-    uint32_t fraction, whole;
+    uint32_t fraction, whole, rest;
     uint64_t millionths;
     do {
         fraction = retry__load(&budget->retry__fraction);
         millionths = retry__product(rate, passed) + fraction;
         whole = retry__quotient(millionths, 1000);
-    } while (!retry__swap(&budget->retry__fraction, fraction, (uint32_t)millionths - whole * 1000));
+        rest = retry__min((uint32_t)millionths - whole * 1000, 999);
+    } while (!retry__swap(&budget->retry__fraction, fraction, rest));
     retry__budget_add(budget, most, retry__budget_settle(budget, whole));
 }
 

@@ -1,9 +1,10 @@
 /* Three threads withdraw from one bucket at two instants, and whoever sees time pass refills it:
    retry_budget_withdraw, with retry__budget_due, retry__budget_refill and retry__budget_expire, and of the
-   bucket that it stands on retry__budget_earn, retry__budget_add and
-   retry__budget_take of retry.h. What the time up to `refilled` has made is there at the end, in the
-   balance, in the fraction, withdrawn or expired, and none of it twice. Each ms expires once. (A thread that
-   loses its claim leaves what is behind the winner's to the next call.) */
+   bucket that it stands on retry__budget_earn, retry__budget_settle, retry__budget_add and
+   retry__budget_take of retry.h. Who finds too little borrows, as in retry__budget_borrow. What the time up
+   to `refilled` has made is there at the end, in the balance, in the fraction, withdrawn, expired or paid for
+   what was borrowed, and none of it twice. Each ms expires once. (A thread that loses its claim leaves what
+   is behind the winner's to the next call.) */
 #include "swap.pml"
 
 #define UNIT 4  /* fractions in a thousandth */
@@ -13,13 +14,14 @@
 #define LAST 3  /* ms */
 #define LEAST 1 /* ms; of a step */
 #define CAPACITY 9
+#define BASE 3 /* thousandths; that may be owed */
 
 byte balance = START, refilled = 0, fraction = 0;
-byte taken = 0, expired = 0, aged = 0, done = 0;
+byte taken = 0, expired = 0, aged = 0, owed = 0, lent = 0, done = 0;
 
 proctype withdraw(byte now; byte cost)
 {
-    byte seen, next, sum, passed = 0, whole;
+    byte seen, next, sum, passed = 0, whole, paid;
     bool ok;
 
     seen = refilled; /* claim */
@@ -60,6 +62,20 @@ proctype withdraw(byte now; byte cost)
            fi
         od;
         whole = sum / UNIT;
+        seen = owed; /* settle */
+        do
+        :: paid = (seen < whole -> seen : whole);
+           if
+           :: paid == 0 -> break
+           :: else
+           fi;
+           swap(owed, seen, seen - paid, ok);
+           if
+           :: ok -> break
+           :: else
+           fi
+        od;
+        whole = whole - paid;
         seen = balance; /* add */
         do
         :: next = (seen + whole > CAPACITY -> CAPACITY : seen + whole);
@@ -74,16 +90,28 @@ proctype withdraw(byte now; byte cost)
 
     seen = balance; /* take */
     do
-    :: seen < cost -> break
+    :: seen < cost -> goto borrow
     :: else ->
         next = seen - cost;
         swap(balance, seen, next, ok);
         if
-        :: ok -> taken = taken + cost; break
+        :: ok -> taken = taken + cost; goto out
         :: else
         fi
     od;
-    assert(balance <= CAPACITY);
+borrow:
+    seen = owed;
+    do
+    :: seen + cost > BASE -> break
+    :: else ->
+        swap(owed, seen, seen + cost, ok);
+        if
+        :: ok -> lent = lent + cost; break
+        :: else
+        fi
+    od;
+out:
+    assert(balance <= CAPACITY && owed <= BASE);
     done++
 }
 
@@ -95,7 +123,7 @@ init
         run withdraw(LAST, 2)
     }
     done == 3;
-    assert((balance + taken + expired) * UNIT + fraction == START * UNIT + RATE * refilled);
+    assert((balance + taken + expired + lent - owed) * UNIT + fraction == START * UNIT + RATE * refilled);
     assert(aged == refilled);
     assert(refilled == LAST || refilled == LAST - 1)
 }
