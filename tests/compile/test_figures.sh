@@ -44,7 +44,8 @@ measured http "$build/http_curl" compare "$build/figures"
 measured by_hand "$build/by_hand"
 measured alone "$build/alone"
 measured outage "$build/outage"
-measured peers "$build/peers" --data "$work"
+cp "$build/peers.tsv" "$work"
+measured peers cat "$build/peers.printed"
 measured storm "$build/storm" -v --data "$work/data"
 
 # printed FILE TEXT: the first number behind the text; a struct's bytes: on a Cortex-M0, here

@@ -202,12 +202,11 @@ static void pass(void)
             uint64_t more = fractions[i] + (uint64_t)budgets[i].options.base_per_second * passed;
             uint64_t paid = more / 1000 < owed[i] ? more / 1000 : owed[i];
             owed[i] -= paid;
-            fractions[i] = more % 1000;
-            if (levels[i] <= 3000) {
+            if (levels[i] < 3000) {
                 levels[i] += more / 1000 - paid;
-                fractions[i] = levels[i] >= 3000 ? 0 : fractions[i];
-                levels[i] = levels[i] >= 3000 ? 3000 : levels[i];
+                levels[i] = levels[i] < 3000 ? levels[i] : 3000;
             }
+            fractions[i] = levels[i] < 3000 ? more % 1000 : 0;
         }
     }
     if (passed <= UINT32_MAX - 32768)

@@ -63,11 +63,9 @@ static void earn(uint64_t most, uint32_t rate, uint32_t passed)
     uint64_t more = (uint64_t)rate * passed + model.millionths % 1000;
     uint64_t owed = more / 1000 < model.owed ? more / 1000 : model.owed;
     model.owed -= (uint32_t)owed;
-    more -= owed * 1000;
+    more -= more / 1000 < UINT32_MAX ? owed * 1000 : 0; /* else it has saturated, and fills all */
     model.millionths -= model.millionths % 1000;
-    if (model.millionths >= most)
-        model.millionths += model.millionths > most ? more % 1000 : 0; /* a full one has no part */
-    else
+    if (model.millionths < most) /* a full one has no part of a thousandth */
         model.millionths = more > most - model.millionths ? most : model.millionths + more;
 }
 
@@ -220,6 +218,8 @@ static retry_ms raised(const retry_failure *failure, retry_ms delay)
     if (asked <= delay)
         return delay;
     spread = policy.retry_after_spread ? policy.retry_after_spread : 0x4000; /* a quarter */
+    if (!client.strategy) /* best effort by default */
+        return spread_wait(failure, (retry_ms)asked, asked / 4);
     return spread_wait(failure, (retry_ms)asked,
                        spread == 1 ? 0 : saturate((asked * spread + 0x8000) >> 16));
 }
@@ -352,6 +352,7 @@ static bool owes(const retry_failure *failure, uint32_t cost, retry_ms *delay)
     if (options->base_per_second == 0 || failure->timeout || cost == 0 || last_one >= left())
         return false;
     wait = saturate(((uint64_t)model.owed + cost) * 1000 / options->base_per_second);
+    wait = wait > 0 ? wait : 1;
     if (wait > last_one || !affords(base_of(options), (uint64_t)model.owed + cost))
         return false;
     model.owed += cost;

@@ -2,10 +2,11 @@
 # Fuzzes every target of this folder, by libFuzzer and by AFL++, each for so many seconds. Before that
 # its seeds are replayed: whole, cut at every length, and with every byte changed. Usage: fuzz.sh BUILD
 # SECONDS, from the top folder; BUILD holds the replays. An input that found a fault
-# is shown. The last line is "N passed, N failed".
+# is shown. FUZZERS: "libfuzzer afl", or one of them. The last line is "N passed, N failed".
 . "$(dirname "$0")/../support/check.sh"
 build=$1
 seconds=$2
+fuzzers=${FUZZERS:-libfuzzer afl}
 
 # TARGET, and what it is seeded with; its dictionary is TARGET.dict, if there is one.
 cat > "$work/targets" << 'END_OF_TARGETS'
@@ -63,11 +64,14 @@ one() { # TARGET SEED...
     # shellcheck disable=SC2086 # a pattern
     for seed in "$@"; do cp tests/data/$seed "$work/seeds"; done
     check "$target: replay" quiet "$build/replay_$target" "$work"/seeds/*
-    check "$target: libFuzzer" by_libfuzzer "$target" ${dictionary:+-dict="$dictionary"} \
-        -seed_inputs="$(echo "$work"/seeds/* | tr ' ' ',')"
-    printf '%-17s %9s inputs by libFuzzer' "$target" "${count:-no}"
-    check "$target: AFL++" by_afl "$target" ${dictionary:+-x "$dictionary"}
-    printf ', %9s by AFL++\n' "${count:-no}"
+    for by in $fuzzers; do
+        case $by in
+        libfuzzer) check "$target: libFuzzer" by_libfuzzer "$target" ${dictionary:+-dict="$dictionary"} \
+            -seed_inputs="$(echo "$work"/seeds/* | tr ' ' ',')" ;;
+        afl) check "$target: AFL++" by_afl "$target" ${dictionary:+-x "$dictionary"} ;;
+        esac
+        printf '%-17s %9s inputs by %s\n' "$target" "${count:-no}" "$by"
+    done
 }
 
 # The loop's input is not for what is run in it.

@@ -63,7 +63,7 @@ flash 3660 "retry_run" retry_run
     flash 3500 "an operation" $operation
     flash 4680 "an operation, budget" $operation retry_budget_init
     base="an operation, budget"
-    flash 6850 "an operation, budget and AIMD limit" $recommended
+    flash 6860 "an operation, budget and AIMD limit" $recommended
     base="an operation, budget and AIMD limit"
     flash 7900 "the same with several nodes" $recommended retry_client_nodes
     flash 8450 "the same with a hedge and latency" $recommended retry_hedge_copies retry_gates_latency

@@ -2,7 +2,8 @@
 # The headers under every compiler, standard, optimisation and option that they promise: each way
 # compiles without a warning (tcc's about its atomics excepted) and makes the same digest of some
 # thousand decisions. (What they refuse is test_switches.sh's and test_beside_jsmn.sh's.)
-# Usage: matrix.sh, from the top folder. The last line is "N passed, N failed".
+# Usage: matrix.sh, from the top folder. COMPILERS: those that get every standard and optimisation. The last line is
+# "N passed, N failed".
 . "$(dirname "$0")/../support/check.sh"
 digest=tests/verify/digest.c
 warnings="-Wall -Wextra -Wpedantic -Wconversion -Wsign-conversion -Wshadow -Wcast-qual -Wundef -Werror"
@@ -42,7 +43,7 @@ standards() { # COMPILER: all of them, not optimised; all optimisations, as the 
     same "$1" -std=c++20 -O2 -fshort-enums -funsigned-char -ftrapv -x c++ $digest
 }
 
-for compiler in gcc gcc-11 clang-13 clang-14 clang-19; do
+for compiler in ${COMPILERS:-gcc gcc-11 clang-13 clang-14 clang-19}; do
     command -v $compiler > /dev/null || { echo "missing: $compiler"; failed=$((failed + 1)); continue; }
     standards $compiler
     [ $compiler = gcc-11 ] || same $compiler -std=c99 -O2 $wide $digest
