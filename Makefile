@@ -222,8 +222,9 @@ peers: $(BUILD)/peers ## 1 | 1 min | beside 21 ways that others retry (ARGS=-v)
 	@! command -v gnuplot > /dev/null || gnuplot -e "dir='$(BUILD)'" examples/storm/peers.gnuplot
 
 # What it prints, and its exit status, kept for two tests, as it takes two minutes of a processor.
-$(BUILD)/peers.printed: $(BUILD)/peers
-	@$< -v --data $(BUILD) > $@ 2> $@.err; echo $$? > $@.status
+$(BUILD)/peers.kept/printed: $(BUILD)/peers
+	@mkdir -p $(@D)
+	@$< -v --data $(@D) > $@ 2> $@.err; echo $$? > $@.status
 
 metrics: $(BUILD)/metrics ## 3 | 5 s | counts as Prometheus text, read by promtool
 	$(need)
@@ -328,7 +329,7 @@ test-examples: ## 4 | 10 min | test every example and way to install
 BUILT = $(addprefix $(BUILD)/,retry-arduino.zip $(SERVED) http_curl async_uv frozen retry storm together peers \
 	page kv_client guarded slow_server metrics lambda $(RECIPES:%=recipes/%))
 # One after the other, as some compare how long servers take.
-run-examples: $(BUILT) $(BUILD)/peers.printed
+run-examples: $(BUILT) $(BUILD)/peers.kept/printed
 	@CORES=1 sh tests/tools/run.sh \
 		$(foreach name,$(SERVED),$(name): "tests/examples/test_served.sh $(BUILD)/$(name)") \
 		recipes: "tests/examples/test_recipes.sh $(BUILD) $(RECIPES)" \
@@ -362,7 +363,7 @@ bench: ## 4 | 1 min | instructions, beside loops by hand and others
 	@$(ALIVE) sh tests/bench/operation.sh $(BUILD)
 	@$(ALIVE) sh tests/bench/errmap.sh $(BUILD)
 
-figures: $(BUILD)/by_hand $(BUILD)/storm $(BUILD)/peers.printed $(BUILD)/alone $(BUILD)/outage ## 4 | 2 min | measure the figures in the texts (RENEW=1)
+figures: $(BUILD)/by_hand $(BUILD)/storm $(BUILD)/peers.kept/printed $(BUILD)/alone $(BUILD)/outage ## 4 | 2 min | measure the figures in the texts (RENEW=1)
 	$(need)
 	@$(MAKE) -s $(BUILD)/http_curl $(BENCHES)
 	@$(if $(RENEW),RENEW=1) $(ALIVE) sh tests/compile/test_figures.sh $(BUILD)

@@ -86,10 +86,9 @@
       retry_skip_wait(&op->retry, now_ms());             // the network is back: retry now
 
    A copy is one sending of the request: number 0, unless you hedge. retry_next watches the copy's
-   time. If it cannot be sent, or its time (step.timeout) is over before any of it was, call
-   retry_ended, before retry_next. When a copy is cancelled, close its connection, so that a late
-   answer is not taken for the next one's, and do not call retry_ended: the operation is perhaps
-   done.
+   time. If it cannot be sent, or the timer fires before any of it was sent, call retry_ended, and
+   then retry_next. When a copy is cancelled, close its connection, so that a late answer is not
+   taken for the next one's, and do not call retry_ended: the operation is perhaps done.
 
    A WAIT is PACED while as many attempts are in flight (sent, and not answered) as the server
    bears. It is no retry, and costs nothing. A paced operation asks again at a random time. If many
@@ -97,14 +96,15 @@
    from your loop, not from within advance().
 
    A queue: while a server is down, operations can end as fast as you begin them. So a worker puts
-   back a job that can be done later, and waits END's `delay` (ms; 0: nobody knows). The next time
-   its timeout is what is left of the job's. retry_start clears `ambiguous`, so the job keeps it. If
+   back a job that can be done later, and waits END's `delay` (ms; 0: nobody knows). Then it sets
+   op->retry.timeout to what is left of the job's time. retry_start clears `ambiguous`: keep it. If
    a server asked for more time than is left (EXPIRE), op->retry.failure.retry_after says how much.
 
       op->perhaps_done = op->perhaps_done || op->retry.ambiguous;
-      if (end.cause == RETRY_CAUSE_DEADLINE || end.cause == RETRY_CAUSE_BUDGET_EXHAUSTED ||
-          end.cause == RETRY_CAUSE_CIRCUIT_OPEN || end.cause == RETRY_CAUSE_THROTTLED) {
-          put_back(op); // if it is perhaps done, only if it is idempotent
+      bool later = end.cause == RETRY_CAUSE_DEADLINE || end.cause == RETRY_CAUSE_BUDGET_EXHAUSTED ||
+                   end.cause == RETRY_CAUSE_CIRCUIT_OPEN || end.cause == RETRY_CAUSE_THROTTLED;
+      if (later && (!op->perhaps_done || op->retry.idempotent)) {
+          put_back(op);
           sleep_ms(end.delay ? end.delay : 1000);
       }
 
@@ -155,14 +155,15 @@
 
    Other codes are yours to judge, such as gRPC's ABORTED. A protocol of your own may borrow HTTP's
    statuses, or have reasons of its own, with flags. FREE is for contention (a lost
-   compare-and-swap) and for a download that got on: no budget is charged, and no gate counts it.
+   compare-and-swap): no budget is charged, and the gates count it as an answer.
 
       #define CONFLICT RETRY_REASON_USER(0, RETRY_REASON_FREE | RETRY_REASON_ALLOWS_NON_IDEMPOTENT)
       if (status == 10) // gRPC's ABORTED: it was rolled back
           failure.reason = CONFLICT;
 
    Databases and queues have answers of their own. In each row the server did nothing. "Stop": no
-   budget ends these retries. When op->code_retries are enough, leave the failure zeroed.
+   budget ends these retries. When op->code is this code, and op->code_retries are enough, leave the
+   failure zeroed.
 
       it says                                   reason                           also
       ----------------------------------------  -------------------------------  ----------------
@@ -193,14 +194,16 @@
    retry_start(op, NULL, now): a zeroed client has no budget and no limit.
 
    Set client.cut_after (ms) to ten times what an answer takes when all is well; leave it 0 for what
-   has no usual length, such as a download. In trouble an
-   attempt has more: at least twice what answers take now. A round of attempts that time out doubles
-   it, for 30 s or until what was sent again is answered within cut_after. A process with few
-   operations cuts none (see THE BUDGET): client.attempt_timeout always limits. An operation that is
-   not idempotent is perhaps done when it is cut. If it is to wait, it gets a client of its own:
+   has no usual length, such as a download. In trouble an attempt has more: at least twice what
+   answers take now. A round of attempts that time out doubles it, for 30 s or until what was sent
+   again is answered within cut_after. A process with few operations cuts none (see THE BUDGET):
+   client.attempt_timeout always limits. An operation that is not idempotent is perhaps done when it
+   is cut. If it is to wait, give it a client of its own, which shares the rest:
 
-      retry_client patient = service.client; // after retry_service_init; it shares the rest
-      patient.cut_after = 0, op->retry.client = &patient;
+      static retry_client patient;
+      patient = service.client; // after retry_service_init
+      patient.cut_after = 0;
+      op->retry.client = &patient;
       retry_start(&op->retry, NULL, now);
 
    A service's policy waits up to 100 ms, doubling up to 5 s, or up to 10 s after throttled answers,
@@ -231,8 +234,8 @@
 
    THE BUDGET
    Retries add load just when there is too much. A retry_budget is a bucket of tokens that all
-   operations to one server share. A retry that it cannot pay for is not made (FAIL,
-   BUDGET_EXHAUSTED), or waits. A service's budget is RETRY_BUDGET_BEST_EFFORT(20):
+   operations to one server share. A retry that it cannot pay for waits, or is not made (FAIL,
+   BUDGET_EXHAUSTED). A service's budget is RETRY_BUDGET_BEST_EFFORT(20):
 
    1. A retry costs 0.25 tokens, after a time-out or a throttled answer 1; a success puts 0.1 in. If
       the server said when to come back (Retry-After), the retry costs 0.25.
@@ -244,8 +247,9 @@
       half more. The last retries help most when they come late, and meanwhile the base refills.
    6. If a retry reached nobody, the next one is free. A hedged copy costs what a retry after a
       time-out does.
-   7. A retry that cannot be paid for waits for what refills the base, 5 s, behind those that wait
-      already; four at most, and those alone that have the time. After a time-out none does.
+   7. A retry that cannot be paid for waits until the base has refilled what it costs (5 s), and
+      then its delay. Four wait at most, one behind the other. None does after a time-out, or
+      without the time for it.
 
       a process has retries            new, or idle for 20 s  1 success a second  10  100
       -------------------------------  ---------------------  ------------------  --  ---
@@ -327,10 +331,11 @@
    start, set `initial` to calls a second x seconds of an answer.
    At its floor of one, while nothing is answered, it pauses for up to a second between attempts
    (half of the timeout at most). And it obeys a server that blocks its callers: after five refusals
-   with a Retry-After in a row (eleven if that is over half of the timeout: five may be chance) it
-   holds all attempts until that time is over, 2 s at most and an eighth more at random. Then one is
-   tried. If refused requests prolong the block, set `hold_max` to the longest (ms; 1: no hold). Use
-   the limit always; not across processes, which cannot share it.
+   with a Retry-After in a row it holds all attempts until that time is over, 2 s at most and an
+   eighth more at random. (Eleven, if it would hold them for over half of the timeout, and hold_max
+   is 0: five may be chance.) Then one is tried. If refused requests prolong the block, set
+   `hold_max` to the longest (ms; 1: no hold). Use the limit always; not across processes, which
+   cannot share it.
 
    THROTTLE (retry_gates_throttle): what would be refused anyway? When a client sends over `k` (2)
    times what is accepted, it drops the rest at random (FAIL, THROTTLED). Use it when first attempts
@@ -469,9 +474,9 @@
    An operation belongs to one task. An interrupt's handler wakes the task, which calls retry_ended
    and retry_next. A Cortex-M0 and an AVR have no lock-free 32-bit atomics, so the library masks
    interrupts for some instructions, unless one loop alone calls it and you define RETRY_NO_ATOMICS.
-   Tasks that share must run privileged. On other cores without
-   atomics, and with two cores, define RETRY_MASK(), which yields the state to go back to, and
-   RETRY_UNMASK(state): irq_lock() and irq_unlock(state) on Zephyr; FreeRTOS: examples/freertos.
+   Tasks that share must run privileged. On other cores without atomics, and with two cores, define
+   RETRY_MASK(), which yields the state to go back to, and RETRY_UNMASK(state): irq_lock() and
+   irq_unlock(state) on Zephyr; FreeRTOS: examples/freertos.
 
    C++, THREADS, FORK
    C++: zero a struct with {} (-Wextra warns of {0}). A lambda without captures is a
@@ -490,7 +495,7 @@
      hidden in a shared library. "multiple definition": two files have RETRY_IMPLEMENTATION.
    - A crash in retry_start: the operation was not zeroed. FAIL, MISUSE: it was not started, or
      retry_service_init was not called, or retry_run's clock stands still. See RETRY_ASSERT.
-   - FAIL, BUDGET_EXHAUSTED: the process is new, or has few successes.
+   - FAIL, BUDGET_EXHAUSTED: the process is new, or has few successes, or four retries wait already.
    - FAIL, CIRCUIT_OPEN, always: log retry_breaker_get. Do answers take over cut_after?
    - Slower than without the library, or EXPIRE, DEADLINE with nothing sent: limit.initial or
      limit.max is below calls a second x seconds of an answer. Or some operations were never ended.
@@ -1062,7 +1067,8 @@ typedef struct retry_budget_options {
                         are left after this time, in steps of a 64th of it. It then starts with the
                         base; who holds less than half of that waits the policy's longest delay
                         to half more (default: 0: never, and it starts full) */
-    uint32_t base_per_second; /* RETRY_PER_SECOND; what refills the base (default: 0) */
+    uint32_t base_per_second; /* RETRY_PER_SECOND; what refills the base, and what a retry that
+                                 cannot be paid for waits for (default: 0: nothing) */
 } retry_budget_options;
 
 /* Clients and threads share it without a lock. Until retry_budget_init it pays for nothing. */
@@ -1077,7 +1083,8 @@ struct retry_budget {
 };
 
 /* Fills the bucket. Not while others use it. NULL options: capacity 0. After a sleep that lost it:
-   init with the `now` before the sleep, withdraw the balance, deposit what was kept of it. */
+   init with the `now` before the sleep, withdraw the balance (of one without a floor), deposit what
+   was kept of it. */
 RETRY_API void retry_budget_init(retry_budget *budget, const retry_budget_options *options,
                                  retry_time now);
 
@@ -1125,8 +1132,6 @@ RETRY_API uint32_t retry_budget_balance(const retry_budget *budget);
 
 /* ---- Connection ---------------------------------------------------------------------------- */
 
-/* One connection's attempts, spaced start to start; zero it. A backoff's max of 0 is 120 s, or
-   `initial` if that is more. Source: gRPC's connection backoff. */
 /* What changes in a connection: all that has to be kept while the RAM is lost (CONNECTIONS). */
 typedef struct retry_connection_state {
     uint32_t retry__attempts;         /* private: attempts begun since the last reset */
@@ -1138,6 +1143,8 @@ typedef struct retry_connection_state {
     uint8_t retry__state;             /* private: idle, connecting or established */
 } retry_connection_state;
 
+/* One connection's attempts, spaced start to start; zero it. A backoff's max of 0 is 120 s, or
+   `initial` if that is more. Source: gRPC's connection backoff. */
 typedef struct retry_connection {
     retry_backoff backoff;        /* (default: each field that is 0: RETRY_BACKOFF_GRPC's) */
     retry_ms min_connect_timeout; /* ms that an attempt is always granted (default: 0: 20000) */
@@ -1362,7 +1369,7 @@ typedef struct retry_aimd {
     uint32_t decrease;      /* RETRY_RATIO to keep (default: 0: a half; over 0.999: 0.999) */
     retry_ms cooldown;      /* ms between changes, up to 2^30 (default: 0) */
     retry_ms hold_max;      /* ms; the longest that a server's Retry-After holds all attempts, up to
-                               2^30 (default: 0: 2000; 1: it does not) */
+                               2^30 (default: 0: 2000, if five refusals are no chance; 1: none) */
     uint32_t retry__limit;  /* private: 0: it never changed, and is initial */
     uint32_t retry__fell;   /* private: ms; when it fell last; 0: never */
     uint32_t retry__change; /* private: ms; when it rose or fell last; 0: never */
@@ -1530,8 +1537,9 @@ RETRY__NO_IGNORE RETRY_API retry_step retry_next(retry_operation *op, retry_time
       answers later (PENDING), and what follows is decided then. With several nodes there is no
       delay, and in 6 nothing to pay, if the first retry goes to another that answered well last.
    5. A delay that reaches the deadline: EXPIRE, DEADLINE, with what is left.
-   6. The budget pays; if it does not: FAIL, BUDGET_EXHAUSTED. If nobody was reached, what was paid
-      for this attempt pays for the next.
+   6. The budget pays. If it cannot, the delay becomes longer, until the base has refilled what the
+      retry costs; without the time for that, or after a time-out or a pushback: FAIL,
+      BUDGET_EXHAUSTED. If nobody was reached, what was paid for this attempt pays for the next.
    7. RETRY is counted; FAIL and EXPIRE end the operation. The observer is told last. */
 RETRY_API void retry_ended(retry_operation *op, unsigned copy, const retry_failure *failure,
                            retry_time now);
@@ -1543,8 +1551,8 @@ RETRY_API void retry_ended(retry_operation *op, unsigned copy, const retry_failu
 RETRY_API void retry_stop(retry_operation *op, retry_time now);
 
 /* The network is back: of a retry's delay (WAIT with cause STRATEGY or ALWAYS) only what the server
-   asked for (retry_after) counts; if it did not ask, the retry is due now. What waits for anything
-   else goes on waiting. NULL: nothing happens. */
+   asked for (retry_after) counts; if it did not ask, the retry is due now, also if it waits for
+   tokens. What waits for anything else goes on waiting. NULL: nothing happens. */
 RETRY_API void retry_skip_wait(retry_operation *op, retry_time now);
 
 /* The strategy's answer, if it is PENDING: what it says now is decided, and may be PENDING again.
@@ -2499,8 +2507,8 @@ static inline retry_budget *retry__budget(const retry_operation *op)
     return op->client->budget;
 }
 
-/* Moves tokens of the budget of the operation's client. Returns 0 if they are not there; of those
-   that come in next the delay, which op->delay becomes; else 1, also without a budget. The call
+/* Moves tokens of the budget of the operation's client. Returns whether they have moved: 1, also
+   without a budget, or 0. BORROW returns the retry's new delay (ms; 1 at least), or 0. The call
    goes through a pointer that retry_budget_init sets, so a program without budgets links none of
    their code. */
 static inline uint32_t retry__budget_move(const retry_operation *op, uint8_t how, uint32_t amount)
@@ -2949,7 +2957,8 @@ static uint32_t retry__budget_add(retry_budget *budget, uint32_t most, uint32_t 
         next = retry__max(retry__min(retry__add(balance, amount), most), balance);
     } while (next != balance && !retry__swap(&budget->retry__balance, balance, next));
     fraction = retry__load(&budget->retry__fraction);
-    if (next >= most && fraction != 0) /* a full bucket holds none */
+    /* a full bucket holds none, unless the fraction still pays what is owed */
+    if (next >= most && fraction != 0 && retry__load(&budget->retry__owed) == 0)
         retry__swap(&budget->retry__fraction, fraction, 0);
     return 1;
 }
@@ -3079,7 +3088,8 @@ RETRY_API bool retry_budget_withdraw(retry_budget *budget, uint32_t cost, retry_
 }
 
 /* A retry that cannot be paid for waits for what refills the base, and then its delay. At most one
-   base is owed. Not after a time-out: what timed out may wait in the server's queue. */
+   base is owed. Not after a time-out, as what timed out may wait in the server's queue, nor after a
+   pushback, which is exact. */
 RETRY__COLD retry_ms retry__budget_borrow(retry_budget *budget, uint32_t cost,
                                           const retry_operation *op)
 {
@@ -3088,7 +3098,8 @@ RETRY__COLD retry_ms retry__budget_borrow(retry_budget *budget, uint32_t cost,
     const retry_ms latest = retry__max(op->delay, retry__last_delay(op, left, left));
     uint32_t owed, sum;
     retry_ms wait, delay;
-    if (options->base_per_second == 0 || op->failure.timeout || cost == 0 || latest >= left)
+    if (options->base_per_second == 0 || op->failure.timeout || op->failure.pushback || cost == 0 ||
+        latest >= left)
         return 0;
     do {
         owed = retry__load(&budget->retry__owed);
@@ -6139,6 +6150,7 @@ RETRY_API const retry_client *retry_scope_client(retry_scopes *scopes, const voi
         retry__budget_add(&found->budget, found->budget.options.capacity,
                           retry__subtract(retry__budget_first(&scopes->options),
                                           retry_budget_balance(&found->budget)));
+        retry__store(&found->budget.retry__owed, 0);
         found->retry__hash = hash;
     }
     found->retry__seen = now;

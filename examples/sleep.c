@@ -98,6 +98,7 @@ static retry_ms work(void)
         connect_and_send();
     wait = retry_connection_wait(&connection, kept.now);
     reading = kept.reading - kept.now;
+    reading = reading <= MINUTE ? reading : 0; /* it came due during the attempt */
     return kept.unsent > 0 && wait < reading ? wait : reading;
 }
 

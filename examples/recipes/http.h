@@ -62,8 +62,7 @@ static inline void http_prepare(http_call *call, const char *url)
 static inline bool http_may_pass(CURLcode code)
 {
     /* clang-format off */
-    /* Another try may help. CURLE_OK: the connection was closed within the header. On a dead one
-       libcurl would silently send again, even a POST: a CURLOPT_PREREQFUNCTION aborts that. */
+    /* Another try may help. CURLE_OK: the connection was closed within the header. */
     static const CURLcode may_pass[] = {
         CURLE_OK, CURLE_COULDNT_RESOLVE_PROXY, CURLE_COULDNT_RESOLVE_HOST, CURLE_COULDNT_CONNECT,
         CURLE_OPERATION_TIMEDOUT, CURLE_SSL_CONNECT_ERROR, CURLE_GOT_NOTHING, CURLE_SEND_ERROR,
@@ -96,7 +95,8 @@ static inline bool http_ended(const http_call *call, CURLcode code, retry_failur
     curl_easy_getinfo(call->curl, CURLINFO_RESPONSE_CODE, &status);
     /* libcurl has returned `code`, and the server `status`: an error is one even if its text was
        cut off */
-    bool answered = call->headed && (code == CURLE_OK || status >= 400);
+    bool answered =
+        call->headed && (code == CURLE_OK || (status >= 400 && code != CURLE_COULDNT_CONNECT));
     if (answered)
         *failure = retry_classify_http((int)status, http_retry_after(call->curl));
     else if (http_may_pass(code))

@@ -63,6 +63,8 @@ static bool run(const retry_operation *op, const char *statements, bool commit,
                 retry_failure *failure)
 {
     bool sent = PQsendQuery(connection, statements), lost, conflict;
+    uint32_t code; /* SQLSTATE, such as 40001 */
+    *state = '\0';
     for (PGresult *next; (next = next_result()) != NULL; PQclear(next)) {
         const char *error = PQresultErrorField(next, PG_DIAG_SQLSTATE);
         if (error)
@@ -72,16 +74,17 @@ static bool run(const retry_operation *op, const char *statements, bool commit,
     }
     lost = late || PQstatus(connection) != CONNECTION_OK;
     conflict = !strcmp(state, "40001") || !strcmp(state, "40P01");
+    code = (uint32_t)strtoul(state, NULL, 36);
     /* README: */
     /* in the callback, after each command: what is lost before COMMIT was rolled back */
     if (lost) {
         *failure = retry_classify_errno(late ? ETIMEDOUT : ECONNRESET, true);
         failure->safety = commit ? RETRY_SAFETY_MAYBE : RETRY_SAFETY_YES;
-    } else if (conflict && op->code_retries < CONFLICTS) { /* rolled back; the server is well */
+    } else if (conflict && (op->code != code || op->code_retries < CONFLICTS)) { /* rolled back */
         failure->reason =
             RETRY_REASON_USER(0, RETRY_REASON_FREE | RETRY_REASON_ALLOWS_NON_IDEMPOTENT);
     }
-    failure->code = (uint32_t)strtoul(state, NULL, 36); /* SQLSTATE, such as 40001 */
+    failure->code = code;
     /* end */
     return sent && !lost && !*state;
 }

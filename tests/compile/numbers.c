@@ -504,9 +504,9 @@ static void print_service(void)
            tokens(retry_budget_balance(&service.budget)), tokens(options->base_per_second));
     printf(MANUAL "37 %% of it are left after %g s\n", seconds(options->expire));
     n = waiting(options, &first);
-    printf(MANUAL "waits for what refills the base, %g s, behind those that wait already; %s at "
-                  "most,\n",
-           seconds(first), word(n, 4, "four"));
+    printf(MANUAL "waits until the base has refilled what it costs (%g s), and then its delay. %s "
+                  "wait at most,\n",
+           seconds(first), word(n, 4, "Four"));
     printf(MANUAL "it starts full, and pays for %u time-outs in a row\n",
            whole(options->capacity / retry_aimd_limit(&service.limit) / options->timeout_cost));
     printf(MANUAL "while there are %g tokens\n", 2 * tokens(options->timeout_cost));
@@ -677,13 +677,14 @@ static void print_gates(void)
     print_rate();
     held_after(UINT32_MAX, &longer, most);
     n = held_after(UINT32_MAX, &holds, least);
-    printf(MANUAL "after %s refusals with a Retry-After in a row (%s if that is over half of the "
-                  "timeout: %s may be chance) it holds all attempts until that time is over, %g s "
-                  "at most and %s more at random.\n",
-           word(n, 5, "five"), word(held_after(2 * holds - 1, &again, least), 11, "eleven"),
-           word(held_after(2 * holds, &again, least), 5, "five"), seconds(holds),
-           word(longer / (double)holds, 1.125, "an eighth"));
-    printf(MANUAL "Retry-After holds all attempts, up to 2^30 (default: 0: %u;\n", holds);
+    printf(MANUAL
+           "after %s refusals with a Retry-After in a row it holds all attempts until that "
+           "time is over, %g s at most and %s more at random. (%s, if it would hold them for "
+           "over half of the timeout, and hold_max is 0: %s may be chance.)\n",
+           word(n, 5, "five"), seconds(holds), word(longer / (double)holds, 1.125, "an eighth"),
+           word(held_after(2 * holds - 1, &again, least), 11, "Eleven"),
+           word(held_after(2 * holds, &again, least), 5, "five"));
+    printf(MANUAL "Retry-After holds all attempts, up to 2^30 (default: 0: %u,\n", holds);
     printf(MANUAL "samples before anything is told, up to 2^30 (default: 0: %u,\n", samples(0));
     n = samples(RETRY_RATIO(0.99));
     printf(MANUAL "It has no estimate before %u attempts (%u,%03u for 99 %%).\n", samples(0),

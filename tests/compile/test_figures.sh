@@ -44,8 +44,9 @@ measured http "$build/http_curl" compare "$build/figures"
 measured by_hand "$build/by_hand"
 measured alone "$build/alone"
 measured outage "$build/outage"
-cp "$build/peers.tsv" "$work"
-measured peers cat "$build/peers.printed"
+cp "$build/peers.kept/peers.tsv" "$work"
+kept() { cat "$1" && return "$(cat "$1.status")"; }
+measured peers kept "$build/peers.kept/printed"
 measured storm "$build/storm" -v --data "$work/data"
 
 # printed FILE TEXT: the first number behind the text; a struct's bytes: on a Cortex-M0, here

@@ -80,6 +80,11 @@ static void test_of_what_failures(void)
     failure.timeout = true;
     CHECK_DECISION(FAIL, BUDGET_EXHAUSTED, fails(60000, &failure, START));
     failure.timeout = false;
+    failure.pushback = true; /* an exact order */
+    failure.retry_after = 100;
+    CHECK_DECISION(FAIL, BUDGET_EXHAUSTED, fails(60000, &failure, START));
+    failure.pushback = false;
+    failure.retry_after = 0;
     failure.throttle = true;
     CHECK_WAITS(5100, fails(60000, &failure, START));
     failure.retry_after = 7000; /* first the tokens, then what the server asks for */
@@ -173,6 +178,56 @@ static void test_gives_up(void)
     CHECK_WAITS(10100, fails(60000, &failure, START));
 }
 
+/* Time pays what is owed also of a full bucket, and in steps that bring less than a thousandth. */
+static void test_paid_in_small_steps(void)
+{
+    retry_budget_options options = preset();
+    retry_failure failure = check_failure_of(RETRY_REASON_KV_LOCKED);
+    retry_operation ops[4];
+    retry_ms passed;
+    size_t i;
+    options.capacity = 1000;
+    set_up(&options);
+    for (i = 0; i < CHECK_COUNT(ops); i++) {
+        ops[i] = begun(&client);
+        CHECK_DECISION(RETRY, STRATEGY, decide(&ops[i], &failure, START));
+    }
+    for (i = 0; i < CHECK_COUNT(ops); i++)
+        retry_stop(&ops[i], START);
+    CHECK_EQUAL(1000, retry_budget_balance(&budget));
+    for (passed = 0; passed <= 20000; passed += 10)
+        CHECK(retry_budget_withdraw(&budget, 0, check_after(START, passed)));
+    CHECK(retry_budget_withdraw(&budget, 1000, check_after(START, 20000)));
+    CHECK_WAITS(5100, fails(60000, &failure, check_after(START, 20000)));
+}
+
+/* A slot's next name does not pay what the one before owes. */
+static void test_owed_by_another_name(void)
+{
+    retry_failure failure = check_failure_of(RETRY_REASON_KV_LOCKED);
+    retry_budget_options options = preset();
+    retry_scope slot;
+    retry_scopes scopes;
+    unsigned n, i;
+    set_up(&options);
+    memset(&slot, 0, sizeof slot);
+    memset(&scopes, 0, sizeof scopes);
+    scopes.slots = &slot;
+    scopes.count = 1;
+    scopes.forget = 1;
+    scopes.options = options;
+    scopes.options.capacity = 1000;
+    scopes.client.strategy = &policy.base;
+    for (n = 0; n < 2; n++) {
+        client = *retry_scope_client(&scopes, n == 0 ? "a" : "b", 1, check_after(START, n));
+        check_row("name %u", n);
+        for (i = 0; i < 4; i++)
+            CHECK_WAITS(100, fails(60000, &failure, check_after(START, n)));
+        for (i = 1; i <= 4; i++)
+            CHECK_WAITS(5000 * i + 100, fails(60000, &failure, check_after(START, n)));
+    }
+}
+
 int main(void)
 {
     RUN(test_wait_in_line);
@@ -180,5 +235,7 @@ int main(void)
     RUN(test_last);
     RUN(test_of_what_buckets);
     RUN(test_gives_up);
+    RUN(test_paid_in_small_steps);
+    RUN(test_owed_by_another_name);
     return check_done();
 }

@@ -206,7 +206,7 @@ static void pass(void)
                 levels[i] += more / 1000 - paid;
                 levels[i] = levels[i] < 3000 ? levels[i] : 3000;
             }
-            fractions[i] = levels[i] < 3000 ? more % 1000 : 0;
+            fractions[i] = levels[i] < 3000 || owed[i] != 0 ? more % 1000 : 0;
         }
     }
     if (passed <= UINT32_MAX - 32768)
@@ -218,7 +218,7 @@ static void add(unsigned i, uint64_t amount)
     levels[i] += amount;
     if (levels[i] >= budgets[i].options.capacity) {
         levels[i] = budgets[i].options.capacity;
-        fractions[i] = 0;
+        fractions[i] = owed[i] != 0 ? fractions[i] : 0;
     }
 }
 
@@ -356,8 +356,8 @@ static void check_bounds(const retry_operation *op, const retry_failure *failure
         CHECK(op->timeout == UINT32_MAX || decision->delay < op->timeout);
         CHECK_EQUAL(decision->delay, op->delay);
         CHECK(decision->delay <= UINT32_C(1) << 31);
-        CHECK(!failure->pushback || decision->delay >= failure->retry_after ||
-              decision->delay == UINT32_C(1) << 31); /* later if the budget has to wait, too */
+        CHECK(!failure->pushback || decision->delay == failure->retry_after ||
+              decision->delay == UINT32_C(1) << 31);
     }
 }
 

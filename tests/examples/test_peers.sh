@@ -12,8 +12,8 @@ run() { # FILE ARGUMENT...: its output in FILE, errors in FILE.err, exit status 
 }
 count() { [ "$(grep -c -e "$2" "$work/$1")" -eq "$3" ] || { grep -e "$2" "$work/$1"; false; }; }
 
-for end in "" .err .status; do cp "$peers.printed$end" "$work/all$end"; done
-cp "$1/peers.csv" "$1/harm.csv" "$1/peers.tsv" "$work"
+for end in "" .err .status; do cp "$1/peers.kept/printed$end" "$work/all$end"; done
+cp "$1/peers.kept/peers.csv" "$1/peers.kept/harm.csv" "$1/peers.kept/peers.tsv" "$work"
 check "exit status" ended all 0
 check "as promised" test "$(tail -n 1 "$work/all")" = "all as promised"
 check "five known numbers" count all "^  .* [0-9.]*  kept$" 5

@@ -51,10 +51,10 @@ static uint32_t balance(void)
 
 static void put(uint64_t thousandths)
 {
-    uint64_t capacity = (uint64_t)budget.options.capacity * 1000;
+    uint64_t capacity = (uint64_t)budget.options.capacity * 1000, part = model.millionths % 1000;
     model.millionths += thousandths * 1000;
-    if (model.millionths > capacity)
-        model.millionths = capacity;
+    if (model.millionths >= capacity)
+        model.millionths = capacity + (model.owed != 0 ? part : 0);
 }
 
 /* What `rate` brings in, up to `most`, when what is owed is paid. */
@@ -65,8 +65,10 @@ static void earn(uint64_t most, uint32_t rate, uint32_t passed)
     model.owed -= (uint32_t)owed;
     more -= more / 1000 < UINT32_MAX ? owed * 1000 : 0; /* else it has saturated, and fills all */
     model.millionths -= model.millionths % 1000;
-    if (model.millionths < most) /* a full one has no part of a thousandth */
+    if (model.millionths < most) /* a full one has no part of a thousandth, unless it owes */
         model.millionths = more > most - model.millionths ? most : model.millionths + more;
+    if (model.millionths >= most && model.owed != 0)
+        model.millionths += more % 1000;
 }
 
 /* The dearest retry. */
@@ -349,7 +351,8 @@ static bool owes(const retry_failure *failure, uint32_t cost, retry_ms *delay)
     uint64_t wait;
     if (options->retry_cost != 0 && options->retry_cost < cost)
         cost = options->retry_cost;
-    if (options->base_per_second == 0 || failure->timeout || cost == 0 || last_one >= left())
+    if (options->base_per_second == 0 || failure->timeout || failure->pushback || cost == 0 ||
+        last_one >= left())
         return false;
     wait = saturate(((uint64_t)model.owed + cost) * 1000 / options->base_per_second);
     wait = wait > 0 ? wait : 1;

@@ -61,9 +61,9 @@ flash 3660 "retry_run" retry_run
 # shellcheck disable=SC2086 # one word a function
 {
     flash 3500 "an operation" $operation
-    flash 4680 "an operation, budget" $operation retry_budget_init
+    flash 4700 "an operation, budget" $operation retry_budget_init
     base="an operation, budget"
-    flash 6860 "an operation, budget and AIMD limit" $recommended
+    flash 6900 "an operation, budget and AIMD limit" $recommended
     base="an operation, budget and AIMD limit"
     flash 7900 "the same with several nodes" $recommended retry_client_nodes
     flash 8450 "the same with a hedge and latency" $recommended retry_hedge_copies retry_gates_latency
@@ -76,12 +76,12 @@ flash 3660 "retry_run" retry_run
     flash 9040 "a service, hedge" $service retry_hedge_copies
     base=none
     flash 1980 "circuit breaker by hand" $breaker
-    flash 1880 "scope, with its budget" retry_scope_client
+    flash 1920 "scope, with its budget" retry_scope_client
     flash 4670 "policy from a text, with the strategy" retry_parse_policy
     flash 5850 "policy and budget from a text" retry_parse_policy retry_parse_budget
 }
 # shellcheck disable=SC2046 # one word a function
-flash 23900 "all of retry.h" $(functions "$dir/retry.o")
+flash 23950 "all of retry.h" $(functions "$dir/retry.o")
 object=errmap # what it calls in retry.h is counted there
 flash 4400 "parse an error map and find in it" errmap_parse errmap_find
 # shellcheck disable=SC2046
