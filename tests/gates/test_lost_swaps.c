@@ -112,6 +112,51 @@ static void test_budget_charge(void)
     CHECK_EQUAL(8000, retry_budget_balance(&budget));
 }
 
+/* Of operations that wait for what refills the base: ms until the last that failed is sent. */
+static retry_ms waits(retry_time now)
+{
+    retry_client client;
+    retry_operation op;
+    retry_failure failure = check_failure_of(RETRY_REASON_KV_LOCKED);
+    memset(&client, 0, sizeof client);
+    memset(&op, 0, sizeof op);
+    client.budget = &budget;
+    op.client = &client;
+    op.idempotent = true;
+    retry_start(&op, NULL, now);
+    CHECK_EQUAL(RETRY_DO_SEND, retry_next(&op, now).what);
+    retry_ended(&op, 0, &failure, now);
+    CHECK_DECISION(RETRY, STRATEGY, decided_of(&op));
+    return op.delay;
+}
+
+static retry_time other_waits_at;
+
+static void other_waits(void)
+{
+    waits(other_waits_at);
+}
+
+/* Two that wait at once wait for different tokens, and so does one that begins while they come in.
+ */
+static void test_budget_owed(void)
+{
+    retry_budget_options options = RETRY_BUDGET_BEST_EFFORT(1);
+    options.expire = 0;
+    options.capacity = 1000;
+    start_budgets(&options);
+    CHECK(retry_budget_withdraw(&budget, 1000, 100));
+    other_waits_at = 100;
+    between_of(&budget, sizeof budget, other_waits, 0);
+    CHECK_RANGE(10000, 10100, waits(100));
+    CHECK(!contend.swap);
+    other_waits_at = 5100; /* after two swaps: of when time was counted, and of the fraction */
+    between_of(&budget, sizeof budget, other_waits, 2);
+    CHECK(!retry_budget_withdraw(&budget, 1, 5100));
+    CHECK(!contend.swap);
+    CHECK_RANGE(15000, 15100, waits(5100)); /* 2 - 1 + 1 before it */
+}
+
 /* Time that two threads see pay once, whatever they lose: the claim, the fraction, the balance. */
 static void test_budget_refill(void)
 {
@@ -957,6 +1002,7 @@ int main(void)
 {
     RUN(test_budget_withdrawal);
     RUN(test_budget_charge);
+    RUN(test_budget_owed);
     RUN(test_budget_refill);
     RUN(test_budget_base);
     RUN(test_budget_base_and_deposit);
