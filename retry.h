@@ -248,8 +248,8 @@
    6. If a retry reached nobody, the next one is free. A hedged copy costs what a retry after a
       time-out does.
    7. A retry that cannot be paid for waits until the base has refilled what it costs (5 s), and
-      then its delay. Four wait at most, one behind the other. None does after a time-out, or
-      without the time for it.
+      then its delay. Four wait at most, one behind the other. None does after a time-out, without
+      the time for it, or without a timeout.
 
       a process has retries            new, or idle for 20 s  1 success a second  10  100
       -------------------------------  ---------------------  ------------------  --  ---
@@ -1538,7 +1538,7 @@ RETRY__NO_IGNORE RETRY_API retry_step retry_next(retry_operation *op, retry_time
       delay, and in 6 nothing to pay, if the first retry goes to another that answered well last.
    5. A delay that reaches the deadline: EXPIRE, DEADLINE, with what is left.
    6. The budget pays. If it cannot, the delay becomes longer, until the base has refilled what the
-      retry costs; without the time for that, or after a time-out or a pushback: FAIL,
+      retry costs; without a timeout or the time for that, after a time-out or a pushback: FAIL,
       BUDGET_EXHAUSTED. If nobody was reached, what was paid for this attempt pays for the next.
    7. RETRY is counted; FAIL and EXPIRE end the operation. The observer is told last. */
 RETRY_API void retry_ended(retry_operation *op, unsigned copy, const retry_failure *failure,
@@ -3089,7 +3089,7 @@ RETRY_API bool retry_budget_withdraw(retry_budget *budget, uint32_t cost, retry_
 
 /* A retry that cannot be paid for waits for what refills the base, and then its delay. At most one
    base is owed. Not after a time-out, as what timed out may wait in the server's queue, nor after a
-   pushback, which is exact. */
+   pushback, which is exact, nor without a timeout, as it would never end. */
 RETRY__COLD retry_ms retry__budget_borrow(retry_budget *budget, uint32_t cost,
                                           const retry_operation *op)
 {
@@ -3099,7 +3099,7 @@ RETRY__COLD retry_ms retry__budget_borrow(retry_budget *budget, uint32_t cost,
     uint32_t owed, sum;
     retry_ms wait, delay;
     if (options->base_per_second == 0 || op->failure.timeout || op->failure.pushback || cost == 0 ||
-        latest >= left)
+        latest >= left || left == UINT32_MAX)
         return 0;
     do {
         owed = retry__load(&budget->retry__owed);

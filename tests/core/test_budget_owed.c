@@ -98,8 +98,10 @@ static void test_last(void)
 {
     static const struct {
         retry_ms left, from, to; /* 0: it fails */
-    } rows[] = {{60000, 5100, 5100}, {10200, 5100, 5100}, {10100, 7700, 9000}, {7000, 5100, 6300},
-                {5500, 0, 0},        {5000, 0, 0},        {201, 0, 0}};
+    } rows[] = {
+        {60000, 5100, 5100}, {10200, 5100, 5100},    {10100, 7700, 9000},
+        {7000, 5100, 6300},  {5500, 0, 0},           {5000, 0, 0},
+        {201, 0, 0},         {86400000, 5100, 5100}, {UINT32_MAX, 0, 0}}; /* it would never end */
     retry_budget_options options = preset();
     retry_failure failure = check_failure_of(RETRY_REASON_KV_LOCKED);
     size_t i;
