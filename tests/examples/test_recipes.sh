@@ -67,7 +67,7 @@ mutants() { # of $name
         # A proxy's word for a proof that nothing was done.
         changed refused http.h 's/(int)status, http/status == 503 ? 429 : (int)status, http/' \
             "No POST was carried out twice"
-        changed whole http.h 's/ || status >= 400//' "Who is told that by half an answer"
+        changed whole http.h 's/ || (status >= 400 && code != CURLE_COULDNT_CONNECT)//' "Who is told that by half an answer"
         changed stays http.h 's/ \&\& !call->headed//' "Who is sent elsewhere"
         changed at-once http.h 's/http_retry_after(call->curl)/0/' "Who was told to wait"
         ;;
