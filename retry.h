@@ -3094,8 +3094,8 @@ RETRY__COLD retry_ms retry__budget_borrow(retry_budget *budget, uint32_t cost,
                                           const retry_operation *op)
 {
     const retry_budget_options *options = &budget->options;
-    const retry_ms left = retry__remaining(op, op->retry__now);
-    const retry_ms latest = retry__max(op->delay, retry__last_delay(op, left, left));
+    retry_ms left = retry__remaining(op, op->retry__now);
+    retry_ms latest = retry__max(op->delay, retry__last_delay(op, left, left));
     uint32_t owed, sum;
     retry_ms wait, delay;
     if (options->base_per_second == 0 || op->failure.timeout || op->failure.pushback || cost == 0 ||
