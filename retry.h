@@ -3118,9 +3118,8 @@ static inline uint32_t retry__budget_moved(retry_budget *budget, uint8_t how, ui
 {
     const retry_budget_options *options = &budget->options;
     uint32_t balance;
-    if (how == RETRY__BUDGET_GIVE) {
+    if (how == RETRY__BUDGET_GIVE)
         return retry__budget_add(budget, options->capacity, amount);
-    }
     if (how == RETRY__BUDGET_TAKE && !options->charge_failures)
         return retry__budget_take(budget, amount);
     if (how == RETRY__BUDGET_TAKE)

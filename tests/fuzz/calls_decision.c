@@ -226,13 +226,23 @@ static retry_ms raised(const retry_failure *failure, retry_ms delay)
                        spread == 1 ? 0 : saturate((asked * spread + 0x8000) >> 16));
 }
 
-/* The last instant at which a retry may be sent, in the last eighth of what can be
-   spared; what is left if there is none. */
+/* What an attempt needs, and what can be spared beside it. */
+static retry_ms needed(void)
+{
+    return operation.timeout / 8 > 0 ? operation.timeout / 8 : 1;
+}
+
+static retry_ms spared(void)
+{
+    return left() > needed() ? left() - needed() : 0;
+}
+
+/* The last delay of a retry: in the last eighth of what can be spared; what is left if there is
+ * none. */
 static retry_ms latest(void)
 {
-    retry_ms least = operation.timeout / 8 > 0 ? operation.timeout / 8 : 1;
-    retry_ms spare = left() > least ? left() - least : 0;
-    if (spare < least)
+    retry_ms spare = spared();
+    if (spare < needed())
         return left();
     return spare - spare / 8 + (retry_ms)(((uint64_t)(spare / 8) * drawn + drawn) >> 32);
 }
@@ -241,9 +251,7 @@ static retry_ms latest(void)
    spared, if that is as much. Best effort by default has no such last retry. */
 static retry_ms last(retry_ms delay)
 {
-    retry_ms least = operation.timeout / 8 > 0 ? operation.timeout / 8 : 1;
-    retry_ms spare = left() > least ? left() - least : 0;
-    return !client.strategy || delay <= spare || spare < least ? delay : latest();
+    return !client.strategy || delay <= spared() || spared() < needed() ? delay : latest();
 }
 
 /* The built-in policy's. */
