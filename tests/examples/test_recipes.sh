@@ -98,7 +98,7 @@ mutants() { # of $name
         changed once nodes.c 's/idempotent = true/idempotent = false/' "Everything was done"
         ;;
     rate)
-        changed free rate.c '/retry_gates_rate/d' "Each of 60"
+        changed free rate.c '/retry_gates_rate/d' "nginx answered 429 to none"
         changed even rate.c 's/RETRY_TOKENS(burst)/RETRY_TOKENS(1)/' "The first ten"
         ;;
     fleet)
