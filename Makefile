@@ -59,7 +59,8 @@ PACKAGES_freertos = $(if $(KERNEL),$(PACKAGES_firmware))
 PACKAGES_idf = gcc-xtensa-lx106 picolibc-xtensa-lx106-elf cmake python3-minimal
 PACKAGES_arduino = arduino-core-avr arduino-builder libsimavr-dev zip unzip
 PACKAGES_$(BUILD)/retry-arduino.zip = zip
-PACKAGES_test-examples = $(sort $(foreach name,test recipes http redis mqtt lwip guarded async storm metrics \
+PACKAGES_test-recipes = $(PACKAGES_recipes) g++
+PACKAGES_test-examples = $(sort $(foreach name,test http redis mqtt lwip guarded async storm metrics \
 	page firmware idf arduino,$(PACKAGES_$(name))) chromium g++ git meson ninja-build pkg-config python3 sdcc)
 PACKAGES_size = libjsmn-dev gcc-arm-none-eabi picolibc-arm-none-eabi
 PACKAGES_bench = libjsmn-dev g++ valgrind libcjson-dev libjansson-dev libjson-c-dev rapidjson-dev \
@@ -84,7 +85,7 @@ PACKAGES_powerpc = gcc-powerpc-linux-gnu libc6-dev-powerpc-cross qemu-user
 PACKAGES_windows-64 = gcc-mingw-w64-x86-64 clang-19 wine wine64
 PACKAGES_windows-32 = gcc-mingw-w64-i686 wine wine64
 PACKAGES_tcc = tcc
-PACKAGES_packages = $(sort $(foreach name,test-examples figures $(VERIFY),$(PACKAGES_$(name))))
+PACKAGES_packages = $(sort $(foreach name,test-recipes test-examples figures $(VERIFY),$(PACKAGES_$(name))))
 
 # Examples of one file that run by themselves; on a real server that tests/examples/NAME.sh breaks;
 # and the recipes, each with its own server in tests/examples/recipe_NAME.sh.
@@ -95,7 +96,7 @@ RECIPES = http batch transaction locked reconnect nodes hedge rate fleet shared 
 VERIFY = matrix symbols bare cross coverage prove stress lint fuzz
 
 .PHONY: FORCE help $(RUN) demo test run-tests $(SERVED) recipes http guarded async frozen storm page together peers \
-	metrics firmware freertos idf arduino arduino-zip install install-retry uninstall cut check seeds units test-examples run-examples \
+	metrics firmware freertos idf arduino arduino-zip install install-retry uninstall cut check seeds units test-recipes test-examples run-examples \
 	fuzz size bench figures packages verify $(VERIFY) mutants jsmn clean
 .DEFAULT_GOAL := help
 
@@ -313,7 +314,7 @@ seeds: ## 5 | 15 min | random tests by seeds 1 to SEEDS=200 (SUBJECT=)
 units: ## 4 | 1 min | the headers beside other code, C and C++
 	$(need)
 	@CXX="$(CXX)" COMPILERS="gcc clang" sh tests/tools/run.sh compile: "tests/compile/test_snippets.sh c++" \
-		tests/compile/test_switches.sh "tests/compile/test_beside_jsmn.sh $(BUILD)/units"
+		"tests/compile/test_beside_jsmn.sh $(BUILD)/units"
 
 FUZZ_SECONDS = 30
 REPLAYS = $(patsubst tests/fuzz/%.c,$(BUILD)/replay_%,$(wildcard tests/fuzz/*.c))
@@ -322,17 +323,22 @@ fuzz: ## 4 | 10 min | texts, packets and calls (FUZZ_SECONDS= each)
 	@$(MAKE) -s $(REPLAYS)
 	@$(ALIVE) sh tests/fuzz/fuzz.sh $(BUILD) $(FUZZ_SECONDS)
 
-test-examples: ## 4 | 10 min | test every example and way to install
+test-recipes: ## 4 | 10 min | test the recipes, servers fail (RECIPES=)
+	$(need)
+	@$(MAKE) -s $(PARALLEL) $(RECIPES:%=$(BUILD)/recipes/%)
+	@$(ALIVE) sh tests/tools/run.sh recipes: \
+		$(foreach name,$(RECIPES),"tests/examples/test_recipes.sh $(BUILD) $(name)")
+
+test-examples: ## 4 | 15 min | test the other examples and ways to install
 	$(need)
 	@$(ALIVE) $(MAKE) --no-print-directory $(PARALLEL) run-examples
 
 BUILT = $(addprefix $(BUILD)/,retry-arduino.zip $(SERVED) http_curl async_uv frozen retry storm together peers \
-	page kv_client guarded slow_server metrics lambda $(RECIPES:%=recipes/%))
+	page kv_client guarded slow_server metrics lambda)
 # One after the other, as some compare how long servers take.
 run-examples: $(BUILT) $(BUILD)/peers.kept/printed
 	@CORES=1 sh tests/tools/run.sh \
 		$(foreach name,$(SERVED),$(name): "tests/examples/test_served.sh $(BUILD)/$(name)") \
-		recipes: "tests/examples/test_recipes.sh $(BUILD) $(RECIPES)" \
 		http: "tests/examples/test_http.sh $(BUILD)/http_curl" \
 		async: "tests/examples/test_async.sh $(BUILD)/async_uv" \
 		frozen: "tests/examples/test_frozen.sh $(BUILD)/frozen" \

@@ -1,6 +1,6 @@
 #!/bin/sh
 # Threads share what the headers let them share, and all adds up: the test programs that have threads,
-# several times by two compilers, and by both thread sanitizers. Then spin looks at every order in
+# several times by two compilers, and by both thread sanitizers (COMPILERS: by one). Then spin looks at every order in
 # which the steps of each protocol can come (spin/*.pml), and at the same without atomic swaps, where
 # it must find a fault. Usage: stress.sh BUILD TEST..., from the top folder. The last line is "N passed, N failed".
 . "$(dirname "$0")/../support/check.sh"
@@ -11,7 +11,7 @@ mkdir -p "$build"
 
 passes() { quiet "$@" && tail -n 1 "$work/log" | grep -q '^[1-9][0-9]* passed, 0 failed$'; }
 for test in "$@"; do
-    for cc in gcc clang; do
+    for cc in ${COMPILERS:-gcc clang}; do
         check "$test, $cc" makes "$build/$test-$cc" $cc -std=c99 -O2 tests/*/"$test.c" -lm -lpthread
         round=0
         while [ $round -lt $rounds ]; do
