@@ -2638,7 +2638,7 @@ static uint8_t retry__phase_of(const retry_operation *op)
     return op ? op->retry__phase & RETRY__PHASE : (uint8_t)RETRY__NEW;
 }
 
-static void retry__set_phase(retry_operation *op, uint8_t phase)
+RETRY__ONCE void retry__set_phase(retry_operation *op, uint8_t phase)
 {
     op->retry__phase = (uint8_t)((op->retry__phase & RETRY__CANCELS) | phase);
 }
@@ -5990,7 +5990,6 @@ static bool retry__run_sleep(const retry_clock *clock, const retry_step *step, r
 RETRY_API retry_step retry_run(retry_operation *op, const retry_service *service,
                                const retry_clock *clock, retry_attempt_fn *attempt, void *context)
 {
-    retry_step step;
     retry_failure failure;
     retry_time now;
     uint32_t unseen = 0; /* sleeps in a row that the clock did not see */
@@ -6001,7 +6000,7 @@ RETRY_API retry_step retry_run(retry_operation *op, const retry_service *service
     now = clock->now(clock->context);
     retry_start(op, service, now);
     for (;;) {
-        step = retry_next(op, now);
+        retry_step step = retry_next(op, now);
         if (step.what == RETRY_DO_SEND) {
             bool done = retry__run_attempt(op, &step, attempt, context, &failure);
             now = clock->now(clock->context);
@@ -6013,16 +6012,15 @@ RETRY_API retry_step retry_run(retry_operation *op, const retry_service *service
                 return retry__run_end(RETRY_VERDICT_SUCCESS, RETRY_CAUSE_NONE);
             }
         } else if (step.what == RETRY_DO_END || step.cause == RETRY_CAUSE_PENDING) {
-            break;
+            RETRY_ASSERT(step.verdict != RETRY_VERDICT_SUCCESS && "retry_run: another thread ended it");
+            if (step.verdict == RETRY_VERDICT_SUCCESS)
+                return retry__run_end(RETRY_VERDICT_FAIL, RETRY_CAUSE_MISUSE);
+            return step;
         } else if (step.what == RETRY_DO_WAIT && !retry__run_sleep(clock, &step, &now, &unseen)) {
             retry_stop(op, now);
             return retry__run_end(RETRY_VERDICT_FAIL, RETRY_CAUSE_MISUSE);
         }
     }
-    RETRY_ASSERT(step.verdict != RETRY_VERDICT_SUCCESS && "retry_run: another thread ended it");
-    if (step.verdict == RETRY_VERDICT_SUCCESS)
-        return retry__run_end(RETRY_VERDICT_FAIL, RETRY_CAUSE_MISUSE);
-    return step;
 }
 
 /* ---- The system's clock -------------------------------------------------------------------- */

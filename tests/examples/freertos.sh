@@ -12,7 +12,7 @@ set -- -std=c99 -DTICK_RATE="${RATE:-100}" -I. -I"$from" -I$own
 warnings="-Wall -Wextra -Wpedantic -Wconversion -Wsign-conversion -Wshadow -Wcast-qual -Wundef ${WERROR--Werror}"
 
 # shellcheck disable=SC2086 # one word a flag
-${CC:-cc} "$@" -O2 $warnings -DSTAND_IN -D_GNU_SOURCE ${DEFINES:-} -I$own/stand_in "$from/readings.c" \
+${CC:-cc} "$@" -O1 $warnings -DSTAND_IN -D_GNU_SOURCE ${DEFINES:-} -I$own/stand_in "$from/readings.c" \
     $own/main.c $own/stand_in/kernel.c -o "$out/readings" || exit 2
 "$out/readings" || exit
 [ -n "$kernel" ] || exit 0

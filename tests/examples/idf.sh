@@ -17,7 +17,7 @@ fleet()
     name=$1
     shift
     # shellcheck disable=SC2086 # one word a flag
-    ${CC:-cc} $flags -O2 "$@" "$from/retry.c" $own/world.c -o "$out/$name" || exit 2
+    ${CC:-cc} $flags -O1 "$@" "$from/retry.c" $own/world.c -o "$out/$name" || exit 2
     for device in $(seq $devices); do
         "$out/$name" "$device" || echo "not connected in the end"
     done > "$out/$name.txt"

@@ -28,7 +28,7 @@ visible='-DRETRY_API=extern __attribute__((visibility("default")))'
 libc='memcpy|memset|_GLOBAL_OFFSET_TABLE_|__stack_chk_fail'
 calls() { symbols -u && awk '{ print $2 }' "$work/symbols" | only "$1"; }
 
-for compiler in gcc clang-14 clang-19 "g++ -x c++" "clang-19 -x c++"; do
+for compiler in gcc clang-19 "g++ -x c++" "clang-19 -x c++"; do
     for level in -O0 -O2 -Os; do
         name="$compiler $level"
         check "$name" makes "$work/all.o" $compiler $level -fno-pic -I. -c "$work/all.c"
@@ -67,7 +67,7 @@ macros() { # COMPILER: those of the headers alone, without those of what they in
     comm -13 "$work/none.names" "$work/all.names" > "$work/after"
     [ -s "$work/after" ] && only '((RETRY|ERRMAP)_[A-Z0-9_]+|retry_system_clock)' < "$work/after"
 }
-for compiler in gcc clang-14; do
+for compiler in gcc clang-19; do
     check "$compiler: no macro but theirs" macros $compiler
 done
 
