@@ -878,7 +878,8 @@ RETRY_API bool retry_permitted(const retry_operation *op, const retry_failure *f
 
 /* ---- Delay --------------------------------------------------------------------------------- */
 
-/* x, 0 or 1e-9 to 65535.9, as 16.16 fixed point: what is not 0 is at least 2^-16. */
+/* x, 0 or 1e-9 to 65535.9, as 16.16 fixed point: what is not 0 is at least 2^-16. A constant costs
+   nothing; a variable brings double arithmetic into the program. */
 #ifdef __cplusplus
 #define RETRY_RATIO(x) static_cast<uint32_t>((x)*65536.0 + ((x) < 8e-6 ? (x) > 0 : 0.5))
 #else
@@ -886,9 +887,9 @@ RETRY_API bool retry_permitted(const retry_operation *op, const retry_failure *f
     ((uint32_t)((x)*65536.0 + 0.5) + (((uint64_t)((x)*131072e4) + 9998) / 9999 == 1))
 #endif
 
-/* `initial` doubled with each retry, at most `max` (0: no cap), in any unit; times what 32 `random`
-   bits draw from `low` to `high`: RETRY_RATIO, 1.9999 at most (p percent: p * 65535 / 100). If high
-   is 1 no delay is over max, if it is below low it is low. 0 only if `initial` or `low` is:
+/* `initial` doubled `retries` times, at most `max` (0: no cap), in ms or finer; times what 32 random
+   bits draw from `low` to `high`: RETRY_RATIO, 1.9999 at most (p percent: (p * 65536 + 99) / 100).
+   If high is 1 no delay is over max, below low it is low. 0 only if `initial` or `low` is:
       wait = retry_delay(100, 5000, retries, 0, RETRY_RATIO(1), random); */
 RETRY_API uint32_t retry_delay(uint32_t initial, uint32_t max, uint32_t retries, uint32_t low,
                                uint32_t high, uint32_t random);
@@ -1836,12 +1837,12 @@ static uint32_t retry__narrow(uint64_t x)
     return (uint32_t)(x >> 32) == 0 ? (uint32_t)x : UINT32_MAX;
 }
 
-static uint32_t retry__add(uint32_t a, uint32_t b)
+RETRY__ONCE uint32_t retry__add(uint32_t a, uint32_t b)
 {
     return a > UINT32_MAX - b ? UINT32_MAX : a + b;
 }
 
-static uint32_t retry__subtract(uint32_t a, uint32_t b)
+RETRY__ONCE uint32_t retry__subtract(uint32_t a, uint32_t b)
 {
     return a > b ? a - b : 0;
 }
@@ -3060,10 +3061,10 @@ static retry_ms retry__budget_due(const retry_budget *budget, retry_time now)
     return passed >= options->expire >> 6 ? passed : 0;
 }
 
-RETRY__COLD RETRY__WRAPS void retry__budget_refill(retry_budget *budget, retry_time now)
+RETRY__COLD RETRY__WRAPS void retry__budget_refill(retry_budget *budget, retry_ms passed,
+                                                   retry_time now)
 {
     const retry_budget_options *options = &budget->options;
-    retry_ms passed = retry__budget_due(budget, now);
     uint32_t base;
     if (passed == 0 || !retry__swap(&budget->retry__refilled, now - passed, now))
         return; /* nothing is due, or another thread accounts for it */
@@ -3083,7 +3084,7 @@ RETRY_API bool retry_budget_withdraw(retry_budget *budget, uint32_t cost, retry_
 {
     if (!retry__budget_ready(budget))
         return false;
-    retry__budget_refill(budget, now);
+    retry__budget_refill(budget, retry__budget_due(budget, now), now);
     return retry__budget_take(budget, cost) != 0;
 }
 
@@ -3094,12 +3095,13 @@ RETRY__COLD retry_ms retry__budget_borrow(retry_budget *budget, uint32_t cost,
                                           const retry_operation *op)
 {
     const retry_budget_options *options = &budget->options;
-    retry_ms left = retry__remaining(op, op->retry__now);
-    retry_ms latest = retry__max(op->delay, retry__last_delay(op, left, left));
+    retry_ms left = retry__remaining(op, op->retry__now), latest, wait, delay;
     uint32_t owed, sum;
-    retry_ms wait, delay;
     if (options->base_per_second == 0 || op->failure.timeout || op->failure.pushback || cost == 0 ||
-        latest >= left || left == UINT32_MAX)
+        left == UINT32_MAX)
+        return 0;
+    latest = retry__max(op->delay, retry__last_delay(op, left, left));
+    if (latest >= left)
         return 0;
     do {
         owed = retry__load(&budget->retry__owed);
@@ -3133,18 +3135,19 @@ static inline uint32_t retry__budget_moved(retry_budget *budget, uint8_t how, ui
 }
 
 RETRY__COLD uint32_t retry__budget_refill_move(retry_budget *budget, uint8_t how, uint32_t amount,
-                                               const retry_operation *op)
+                                               const retry_operation *op, retry_ms passed)
 {
-    retry__budget_refill(budget, op->retry__now);
+    retry__budget_refill(budget, passed, op->retry__now);
     return retry__budget_moved(budget, how, amount, op);
 }
 
 static uint32_t retry__budget_account(retry_budget *budget, uint8_t how, uint32_t amount,
                                       const retry_operation *op)
 {
-    if (RETRY__FAST && retry__budget_due(budget, op->retry__now) == 0)
+    retry_ms passed = retry__budget_due(budget, op->retry__now);
+    if (RETRY__FAST && passed == 0)
         return retry__budget_moved(budget, how, amount, op);
-    return retry__budget_refill_move(budget, how, amount, op);
+    return retry__budget_refill_move(budget, how, amount, op, passed);
 }
 
 /* What a new bucket holds: one that expires has to earn the rest. */
@@ -6107,7 +6110,7 @@ RETRY__WRAPS static uint32_t retry__scope_hash(const void *name, size_t length, 
 static bool retry__scope_is_free(const retry_scopes *scopes, retry_scope *slot, retry_time now)
 {
     retry_ms forget = retry__or(scopes->forget, 60000);
-    retry__budget_refill(&slot->budget, now);
+    retry__budget_refill(&slot->budget, retry__budget_due(&slot->budget, now), now);
     return retry_budget_balance(&slot->budget) == retry__budget_first(&slot->budget.options) ||
            retry__passed(slot->retry__seen, now) >= forget;
 }

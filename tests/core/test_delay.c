@@ -233,9 +233,24 @@ static void test_beside_backoff(void)
 
 #endif
 
+/* The formula of retry_delay's comment, for a percentage that is known when the program runs. */
+static void test_percent(void)
+{
+    uint32_t p;
+    for (p = 0; p < 200; p++) {
+        const uint32_t ratio = (p * 65536 + 99) / 100, exact = RETRY_RATIO(p / 100.0);
+        check_row("%lu %%", (unsigned long)p);
+        CHECK(ratio == exact || ratio == exact + 1);
+        CHECK_EQUAL(p, retry_delay(100, 0, 0, ratio, ratio, 0));
+        CHECK_EQUAL(10 * p, retry_delay(1000, 0, 0, 0, ratio, UINT32_MAX));
+    }
+    CHECK_EQUAL(ONE, (100 * 65536 + 99) / 100);
+}
+
 int main(void)
 {
     RUN(test_rows);
+    RUN(test_percent);
     RUN(test_exact);
     RUN(test_exact_at_random);
     RUN(test_never_falls);
