@@ -887,9 +887,9 @@ RETRY_API bool retry_permitted(const retry_operation *op, const retry_failure *f
     ((uint32_t)((x)*65536.0 + 0.5) + (((uint64_t)((x)*131072e4) + 9998) / 9999 == 1))
 #endif
 
-/* `initial` doubled `retries` times, at most `max` (0: no cap), in ms or finer; times what 32 random
-   bits draw from `low` to `high`: RETRY_RATIO, 1.9999 at most (p percent: (p * 65536 + 99) / 100).
-   If high is 1 no delay is over max, below low it is low. 0 only if `initial` or `low` is:
+/* `initial` doubled `retries` times, at most `max` (0: no cap), in ms or finer; times what 32
+   random bits draw from `low` to `high`: RETRY_RATIO, 1.9999 at most (p percent: (p * 65536 + 99) /
+   100). If high is 1 no delay is over max, below low it is low. 0 only if `initial` or `low` is:
       wait = retry_delay(100, 5000, retries, 0, RETRY_RATIO(1), random); */
 RETRY_API uint32_t retry_delay(uint32_t initial, uint32_t max, uint32_t retries, uint32_t low,
                                uint32_t high, uint32_t random);
@@ -6015,7 +6015,8 @@ RETRY_API retry_step retry_run(retry_operation *op, const retry_service *service
                 return retry__run_end(RETRY_VERDICT_SUCCESS, RETRY_CAUSE_NONE);
             }
         } else if (step.what == RETRY_DO_END || step.cause == RETRY_CAUSE_PENDING) {
-            RETRY_ASSERT(step.verdict != RETRY_VERDICT_SUCCESS && "retry_run: another thread ended it");
+            RETRY_ASSERT(step.verdict != RETRY_VERDICT_SUCCESS &&
+                         "retry_run: another thread ended it");
             if (step.verdict == RETRY_VERDICT_SUCCESS)
                 return retry__run_end(RETRY_VERDICT_FAIL, RETRY_CAUSE_MISUSE);
             return step;
