@@ -11,7 +11,7 @@
       Inside a library | Firmware | C++, threads, fork | Trouble | Stability
 
    QUICK START
-   An operation is what your program wants done, such as a request to a server. Each try of it is an
+   An operation is what your program wants done, such as a request to a server. Each try is an
    attempt. Your program makes the attempts, and the library decides:
 
       #define _POSIX_C_SOURCE 200809L
@@ -47,21 +47,22 @@
 
       SUCCESS, done, retries: 2
 
-   A struct must be zero before its first use, as `= {0}` and `static` make it. A field that stays 0
-   has its default. All operations to one server, of all threads, share one service, which may not
-   move after retry_service_init. An operation belongs to one thread.
+   A struct must be zero before its first use: `= {0}` and `static` do that. A field that stays 0
+   has its default. All operations to one server, of all threads, share one service. Do not move a
+   service after retry_service_init. An operation belongs to one thread.
 
    Only you know whether an operation is idempotent: a GET is, an increment is not. An operation
    that failed may still have been carried out: the server did the work, and its answer was lost.
-   Then op.ambiguous is true. Report it as "perhaps done", not as "failed".
+   Then op.ambiguous is true. Report such an operation as "perhaps done", not as "failed".
 
-   Retry at one layer only: three attempts at each of five layers are 243 calls. libmosquitto
-   repeats QoS 1 and 2 by itself: pace only its reconnects. For libcurl see FAILURES.
+   Retry at one layer only: three attempts at each of five layers are 243 calls. Some libraries send
+   again by themselves: libcurl (see FAILURES), and libmosquitto with QoS 1 and 2.
 
    THE LOOP
-   retry_run blocks: it waits by your clock's sleep. All other functions only decide. They never
-   sleep, read a clock, allocate, lock, print or do I/O, so they fit any event loop. There an
-   operation is your struct with a retry_operation, a timer and a function:
+   retry_run blocks: it waits by your clock's sleep. It cannot stop an attempt that hangs: give
+   step->timeout to your socket. All other functions only decide. They never sleep, read a clock,
+   allocate, lock, print or do I/O, so they fit any event loop. In an event loop each operation is a
+   struct of yours, with a retry_operation and a timer. This function drives it:
 
       static void advance(operation *op)
       {
@@ -77,7 +78,7 @@
           }
       }
 
-   Call advance() when the timer fires, and after each of these. To call it sooner does no harm.
+   Call advance() when the timer fires, and after each of these:
 
       retry_start(&op->retry, &service, now_ms());       // to begin
       retry_ended(&op->retry, copy, NULL, now_ms());     // an attempt has worked
@@ -85,20 +86,23 @@
       retry_stop(&op->retry, now_ms());                  // nobody waits for it any more
       retry_skip_wait(&op->retry, now_ms());             // the network is back: retry now
 
-   A copy is one sending of the request: number 0, unless you hedge. retry_next watches the copy's
-   time. If it cannot be sent, or the timer fires before any of it was sent, call retry_ended, and
-   then retry_next. When a copy is cancelled, close its connection, so that a late answer is not
-   taken for the next one's, and do not call retry_ended: the operation is perhaps done.
+   A copy is one sending of the request. Its number is 0, unless you hedge. retry_next watches the
+   copy's time, and takes each copy for sent. If a copy cannot be sent, or the timer fires before
+   any of the copy was sent, call retry_ended before the next retry_next.
 
-   A WAIT is PACED while as many attempts are in flight (sent, and not answered) as the server
-   bears. It is no retry, and costs nothing. A paced operation asks again at a random time. If many
-   are paced, call advance() for the oldest of them whenever a copy has ended or was cancelled, but
-   from your loop, not from within advance().
+   When a copy is cancelled, close its connection: else a late answer is taken for the answer to the
+   next request. Do not call retry_ended for this copy: the library takes it for perhaps done.
 
-   A queue: while a server is down, operations can end as fast as you begin them. So a worker puts
-   back a job that can be done later, and waits END's `delay` (ms; 0: nobody knows). Then it sets
-   op->retry.timeout to what is left of the job's time. retry_start clears `ambiguous`: keep it. If
-   a server asked for more time than is left (EXPIRE), op->retry.failure.retry_after says how much.
+   An attempt is in flight from when it is sent until it has ended. A WAIT is PACED while as many
+   attempts are in flight as the server bears. A paced operation asks again after a random time. If
+   many operations are paced, call advance() for the oldest of them whenever a copy has ended or was
+   cancelled. Do that from your loop, not from within advance().
+
+   Jobs from a queue: while a server is down, operations can end as fast as you begin them. So put a
+   job back if it can be done later, and wait END's `delay` (ms; 0: nobody knows) before the next
+   job. When you take the job again, set op->retry.timeout to what is left of the job's time.
+   retry_start clears `ambiguous`, so keep its value. If a server asked for more time than was left,
+   the verdict is EXPIRE, and op->retry.failure.retry_after says how much it asked for.
 
       op->perhaps_done = op->perhaps_done || op->retry.ambiguous;
       bool later = end.cause == RETRY_CAUSE_DEADLINE || end.cause == RETRY_CAUSE_BUDGET_EXHAUSTED ||
@@ -111,14 +115,12 @@
    FAILURES
    A retry_failure says why an attempt failed, and whether the operation may be repeated. If nothing
    was sent, every operation may. If the request was sent, and no answer came, only an idempotent
-   one may. If there is an answer, the protocol tells. HTTP:
+   operation may. If there is an answer, the protocol tells. HTTP:
 
       op->retry.idempotent = retry_idempotent_http(method, strlen(method)); // GET, PUT ...
       retry_ms retry_after = 0; // if there is no header
       retry_parse_retry_after(value, strlen(value), (int64_t)time(NULL), &retry_after);
       failure = retry_classify_http(status, retry_after);
-      if (status == 503) // only if you know that your server says so before it works
-          failure.safety = RETRY_SAFETY_YES;
 
       HTTP status                       reason                           repeats     also
       --------------------------------  -------------------------------  ----------  --------------
@@ -130,40 +132,37 @@
       all other 5xx                     SERVER_ERROR                     idempotent  504: timeout
       all others                        NONE                             none
 
-   A 503 proves nothing, even with a Retry-After: a proxy may say so when its server had the
-   request. If your server honours an Idempotency-Key, set `idempotent`, and give a 409 the reason
-   SERVICE_RESPONSE_CODE_INDICATED: the first attempt is still at work.
+   A 503 proves nothing, even with a Retry-After: a proxy may say 503 when its server had the
+   request. If you know that your server says 503 only before it works, set failure.safety to
+   RETRY_SAFETY_YES. If your server honours an Idempotency-Key, set `idempotent`, and give a 409 the
+   reason SERVICE_RESPONSE_CODE_INDICATED: the first attempt is still at work. An error status
+   counts even if the rest of the answer was cut off. retry_parse_duration reads headers in ms.
 
-   retry_parse_duration reads headers in ms (retry-after-ms, x-ms-retry-after-ms,
-   x-amz-retry-after). HTTP/2's REFUSED_STREAM, and a GOAWAY with a number below your stream's, say
-   that nothing was read: stage DISPATCH with SERVICE_RESPONSE_CODE_INDICATED. Without an answer:
+   Without an answer use one of these. For HTTP/2's REFUSED_STREAM, and for a GOAWAY with a number
+   below your stream's, use the last one with SERVICE_RESPONSE_CODE_INDICATED: nothing was read.
 
       failure = retry_classify_errno(errno, sent); // sent: whether any of the request was
       failure = retry_classify_errno(0, sent);     // recv returned 0: the peer closed it
       failure = retry_classify_stage(RETRY_STAGE_IN_FLIGHT, RETRY_REASON_NONE); // sent, and lost
       failure = retry_classify_stage(RETRY_STAGE_DISPATCH, RETRY_REASON_SOCKET_NOT_AVAILABLE);
 
-   retry_classify_errno also takes what getaddrinfo returns: EAI_AGAIN is worth a retry, and host
-   not found is final (Windows says so offline, too).
+   retry_classify_errno also takes what getaddrinfo returns. EAI_AGAIN is worth a retry. "Host not
+   found" is final (Windows says so offline, too).
 
-   libcurl: copy examples/recipes/http.h. It says what each error means, and keeps libcurl from
-   sending a request again by itself, even a POST, when a reused connection is dead. A status that
-   came counts, also if the rest of the answer was cut off.
+   libcurl sends a request again by itself, even a POST, when a reused connection is dead. Copy
+   examples/recipes/http.h: it prevents that, and says what each of libcurl's errors means.
 
-   gRPC: retry_classify_grpc(status), and retry_parse_pushback for grpc-retry-pushback-ms. A large
-   answer is RESOURCE_EXHAUSTED, too: set safety YES if your server says it only before it works.
-
-   Other codes are yours to judge, such as gRPC's ABORTED. A protocol of your own may borrow HTTP's
-   statuses, or have reasons of its own, with flags. FREE is for contention (a lost
-   compare-and-swap): no budget is charged, and the gates count it as an answer.
+   gRPC: use retry_classify_grpc(status). You judge codes such as ABORTED yourself. A protocol of
+   your own may use HTTP's statuses, or reasons of its own, with flags. The flag FREE is for
+   contention (a lost compare-and-swap): no budget is charged, and gates count it as an answer.
 
       #define CONFLICT RETRY_REASON_USER(0, RETRY_REASON_FREE | RETRY_REASON_ALLOWS_NON_IDEMPOTENT)
       if (status == 10) // gRPC's ABORTED: it was rolled back
           failure.reason = CONFLICT;
 
-   Databases and queues have answers of their own. In each row the server did nothing. "Stop": no
-   budget ends these retries. When op->code is this code, and op->code_retries are enough, leave the
-   failure zeroed.
+   Databases and queues have answers of their own. In each row the server did nothing. Where the
+   table says "stop", no budget ends the retries, so count them. Set failure.code to the answer's
+   code. When op->code is this code, and op->code_retries are enough, leave the failure zeroed.
 
       it says                                   reason                           also
       ----------------------------------------  -------------------------------  ----------------
@@ -177,38 +176,37 @@
       too much: S3's SlowDown                   SERVICE_RESPONSE_CODE_INDICATED  throttle
       a quota is used up                        SERVICE_RESPONSE_CODE_INDICATED
 
-   An attempt may leave something behind. A transaction may be open (MySQL's 1205 ends the statement
-   alone): ROLLBACK before the next attempt, or half of it is committed. A late answer may be on a
-   bus: flush it. A create may have worked: a 409 after `op->ambiguous` is a success.
+   An attempt may leave something behind. A transaction may be open (MySQL's 1205 ends only the
+   statement): ROLLBACK before the next attempt, or half of the transaction is committed. A late
+   answer may be on a bus: flush it. A create may have worked: 409 after op->ambiguous is a success.
 
-   A transaction: before COMMIT the server rolls back what was not committed, so set safety YES.
+   A transaction: before COMMIT set safety YES, as the server rolls back what was not committed.
    Leave `idempotent` false: if COMMIT's answer is lost, the operation fails, and is ambiguous. Then
-   look for the transaction by an id that you wrote with it, once its server has let go of it, and
-   in a snapshot taken after that (READ COMMITTED). See examples/recipes/transaction.c.
+   look for an id that you wrote in the transaction. First wait until the server has let go of the
+   transaction, and use a snapshot taken after that (see examples/recipes/transaction.c).
 
    THE CLIENT
-   All operations to one server share a retry_client. A retry_service is the recommended one. It
-   adds a policy (whether and when to retry), a budget (how many retries the server can bear) and a
+   All operations to one server share a retry_client. The recommended client is in a retry_service,
+   with a policy (whether and when to retry), a budget (how many retries the server can bear) and a
    limit (how many attempts at once: service.limit.initial at first, 20, and .max at most, 1000).
-   Set what you want otherwise before retry_service_init. Without a service set op.client, and call
+   Change their fields before retry_service_init. Without a service set op.client, and call
    retry_start(op, NULL, now): a zeroed client has no budget and no limit.
 
-   Set client.cut_after (ms) to ten times what an answer takes when all is well; leave it 0 for what
-   has no usual length, such as a download. In trouble an attempt has more: at least twice what
-   answers take now. A round of attempts that time out doubles it, for 30 s or until what was sent
-   again is answered within cut_after. A process with few operations cuts none (see THE BUDGET):
-   client.attempt_timeout always limits. An operation that is not idempotent is perhaps done when it
-   is cut. If it is to wait, give it a client of its own, which shares the rest:
+   Set client.cut_after (ms) to ten times what an answer takes when all is well. An attempt that
+   takes longer is cut: it is cancelled, and counts as timed out. An operation that is not
+   idempotent is then perhaps done. Leave cut_after 0 where no time is usual, as for downloads.
+
+   In trouble an attempt has more time: at least twice what answers take now, and doubled after each
+   round of time-outs. A process with few operations cuts no attempt (see THE BUDGET), but
+   client.attempt_timeout always limits. If an operation must not be cut, give it another client:
 
       static retry_client patient;
-      patient = service.client; // after retry_service_init
-      patient.cut_after = 0;
+      patient = service.client, patient.cut_after = 0; // after retry_service_init
       op->retry.client = &patient;
       retry_start(&op->retry, NULL, now);
 
-   A service's policy waits up to 100 ms, doubling up to 5 s, or up to 10 s after throttled answers,
-   all at random (full jitter). Only the timeout limits its attempts. If the next retry may be the
-   last, it comes near the deadline. Other policies start from a preset, with its budget:
+   A service's policy is BEST_EFFORT. For another policy start from a preset, with the preset's
+   budget, or write a strategy (examples/custom_strategy.c):
 
       static const retry_policy policy = RETRY_POLICY_AWS;
       static const retry_budget_options options = RETRY_BUDGET_AWS;
@@ -222,20 +220,15 @@
       AWS          3         1 s doubling to 20 s                             100, 1 for 5 successes
       AWS_2026     3         50 ms doubling to 20 s; from 1 s, throttled      35, 1 for 14 successes
 
-   Jitter is randomness in the delay. When 10,000 clients have failed together (make storm), the
-   busiest 10 ms see 10,000 calls without jitter, 1,524 with FULL and 656 with DECORRELATED.
-
-   A server's Retry-After is the least delay: retry_after_max at most (AWS: 20 s), and by
-   retry_after_slack at most (AWS_2026: 5 s). A fleet that is told one time would return at once, so
-   each client waits up to a quarter longer (retry_after_spread; not with the AWS presets).
-
-   A strategy of your own is a struct whose first member is a retry_strategy: a function
-   (examples/custom_strategy.c). It may leave the rest to retry_policy_after, or answer later.
+   Full jitter draws the wait at random from 0 to the delay, so that clients that failed together do
+   not return together. A server's Retry-After is the least delay. AWS caps it at 20 s
+   (retry_after_max), AWS_2026 at 5 s above the delay (retry_after_slack). Each client waits up to a
+   quarter longer, at random (retry_after_spread; not with the AWS presets).
 
    THE BUDGET
    Retries add load just when there is too much. A retry_budget is a bucket of tokens that all
-   operations to one server share. A retry that it cannot pay for waits, or is not made (FAIL,
-   BUDGET_EXHAUSTED). A service's budget is RETRY_BUDGET_BEST_EFFORT(20):
+   operations to one server share. A retry that the budget cannot pay for waits, or is not made
+   (FAIL, BUDGET_EXHAUSTED). A service's budget is RETRY_BUDGET_BEST_EFFORT(20):
 
    1. A retry costs 0.25 tokens, after a time-out or a throttled answer 1; a success puts 0.1 in. If
       the server said when to come back (Retry-After), the retry costs 0.25.
@@ -243,67 +236,55 @@
    3. What successes put in beyond the base expires: 37 % of it are left after 10 s.
    4. cut_after ends an attempt only while there are 2 tokens. With fewer, only timeout and
       attempt_timeout do: many small processes must not send again what waits in a queue.
-   5. While less than half of the base is left, a retry waits the policy's longest delay, and up to
-      half more. The last retries help most when they come late, and meanwhile the base refills.
-   6. If a retry reached nobody, the next one is free. A hedged copy costs what a retry after a
-      time-out does.
-   7. A retry that cannot be paid for waits until the base has refilled what it costs (5 s), and
-      then its delay. Four wait at most, one behind the other. None does after a time-out, without
-      the time for it, or without a timeout.
+   5. If a retry reached nobody, the next retry is free. So you can wait for a server that is not up
+      yet: set a timeout.
+   6. A retry that cannot be paid for waits until the base has refilled what it costs (5 s), and
+      then its delay. Four wait at most, one behind the other; none after a time-out.
 
       a process has retries            new, or idle for 20 s  1 success a second  10  100
       -------------------------------  ---------------------  ------------------  --  ---
       in hand                          4                      7                   43  400
       after time-outs, or throttled    1                      1                   10  100
 
-   Processes need not share a budget. But if an error is as much work as an answer, a thousand
-   processes with four retries each are too many: set budget.options.retry_cost to RETRY_TOKENS(1).
+   Two cases need another budget. If an error is as much work as an answer, a thousand processes
+   with four retries each send too many: set budget.options.retry_cost to RETRY_TOKENS(1). A device
+   or a job that would rather wait than fail takes RETRY_BUDGET_BEST_EFFORT(1) with `expire` 0: it
+   starts full, and pays for 20 time-outs in a row.
 
-   To wait for a server that is not up yet costs nothing: set a timeout. A device or a job that
-   would rather wait than fail takes RETRY_BUDGET_BEST_EFFORT(1) with `expire` 0: it starts full,
-   and pays for 20 time-outs in a row (point 5 does not hold then).
-
-   One budget for many servers lets the one that is down use up the retries of all: give each a
-   service. For hosts not known before there are retry_scopes. Give them a budget for the names
-   without a slot (scopes.client.budget), or the retries of these are free.
+   Give each server a service: with one budget for many servers, the server that is down uses up the
+   retries of all. For hosts not known before there are retry_scopes. Give them a budget for the
+   names without a slot (scopes.client.budget), or the retries of these names are free.
 
       op->retry.client = retry_scope_client(&scopes, host, strlen(host), now); // for each operation
       retry_start(&op->retry, NULL, now);
 
    SEVERAL NODES
    Give each node gates of its own, and the client all of them. step.node says where to send. Set
-   attempt_timeout: an attempt at a dark node then leaves time for another. (Not in a fleet of a
-   thousand small processes: they would send again what waits in a queue.)
+   attempt_timeout: an attempt at a dark node then leaves time for another node. (Do not set it in a
+   fleet of a thousand small processes: they would send again what waits in a queue.)
 
       static retry_gates nodes[3];
       static retry_aimd limits[3]; // one each
       retry_client_nodes(&service.client, nodes, 3);
       service.client.attempt_timeout = 1000;
-      retry_service_init(&service, now); // after that; it adds no limit of its own
+      retry_service_init(&service, now); // after retry_client_nodes; adds no limit of its own
       for (int i = 0; i < 3; i++)
           retry_gates_aimd(&nodes[i], &limits[i]);
-      nodes[2].rank = 1; // a spare: what the others cannot take, or all while they are ill; it may
-                         // change at any time, as when a replica is promoted
+      nodes[2].rank = 1; // a spare, asked while the others are full or ill; may change at any time
 
-   An attempt that fails makes its node ill: no answer, 5xx, 429, a final failure such as a bad
-   certificate. The node is left alone for 100 ms, doubled with each failure in a row to 1 s. Then
-   one attempt at a time tries it, until an answer that does not ask for less load brings it back.
+   An attempt that fails makes its node ill: no answer, 5xx, 429, or a final failure. The node is
+   left alone for 100 ms to 1 s. Then one attempt at a time tries it, until an answer other than 429
+   makes it well. If another node is not ill, the first retry goes there immediately, and is free.
 
-   The first retry goes to another node at once, and costs nothing, if that node answered well last.
-   A Retry-After of the failed node does not count there, a pushback does. Later ones wait and pay.
-
-   A final failure ends the operation also if another node could do it: say NODE_NOT_AVAILABLE for
-   one node's own faults (a bad certificate, a read-only replica). If replicas serve reads, give
-   reads and writes a service each: a node that refuses writes is ill for all. One bad of three
-   costs no operation, and a third of an attempt each at most (make nodes). With two bad ones, a
-   client that calls once a second or less loses 4 to 19 of 100. With three, it sends up to a fifth
-   more.
+   A final failure ends the operation, even if another node could do it. So say NODE_NOT_AVAILABLE
+   for the faults of one node (a bad certificate, a read-only replica). If replicas serve reads,
+   give reads and writes a service each: a node that refuses writes is ill for all.
 
    GATES
    Gates are optional checks before an attempt. A program links only what it adds. A service has the
    AIMD limit; add others after retry_service_init: retry_gates_breaker(service.client.gates,
-   &breaker). More gates are rarely better (make together). A refusal ends the operation, as
-   operations that waited would all come back at once.
+   &breaker). More gates are rarely better (make together). An attempt that a gate refuses ends its
+   operation: operations that waited would all come back together.
 
       gate             bytes, 64-bit  instructions, x86-64  price
       ---------------  -------------  --------------------  ----------------------------------------
@@ -314,79 +295,70 @@
       latency          24             111
       hedging          48             285; a copy 1,069     32 bytes a copy; 5 % more attempts
 
-   Against failures. CIRCUIT BREAKER (retry_breaker, one for each node): is it worth trying? It
-   opens when half of 20 or more attempts within 8 s were unhealthy: no answer, or a 5xx. Then it
-   refuses everything for 2 s, and lets one attempt through, the probe. An answer to the probe
-   closes it. Use it when a server can be down for long, not for one address of many servers (it
-   would shut out the healthy ones), nor for several nodes. Behind a limit a server that is down may
-   see fewer than the 20 attempts in 8 s that `ratio` waits for: set `in_a_row`, too (5, say).
+   CIRCUIT BREAKER (retry_gates_breaker): is it worth trying? It opens when half of 20 or more
+   attempts within 8 s were unhealthy: no answer, or a 5xx. Then it refuses everything for 2 s, and
+   then lets one attempt through, the probe. An answer to the probe closes the breaker. Use it when
+   a server can be down for long, but not for one address of many servers: it would shut out the
+   healthy servers. Several nodes need no breaker: an ill node is left alone. Behind a limit a dark
+   server may see fewer than the 20 attempts in 8 s that `ratio` waits for: set `in_a_row`, too.
 
-   Against load. AIMD LIMIT (retry_aimd): how many at once? 20 at first (`initial`). It halves when
-   the server is in trouble: at once if it says so (429, 504), else at the third failure in a row,
-   or at a time-out if more than half of the last attempts failed. It comes back by a quarter a
-   round trip while half of it is in use. From `initial` on it grows by one a round trip, up to
-   `max` (1,000), while three quarters of it are in use. While all of it is in use, and answers take
-   less than half of cut_after, it doubles a round trip instead: without end until its first fall,
-   and then up to three quarters of where it fell from. If your program needs many at once from the
-   start, set `initial` to calls a second x seconds of an answer.
-   At its floor of one, while nothing is answered, it pauses for up to a second between attempts
-   (half of the timeout at most). And it obeys a server that blocks its callers: after five refusals
-   with a Retry-After in a row it holds all attempts until that time is over, 2 s at most and an
-   eighth more at random. (Eleven, if it would hold them for over half of the timeout, and hold_max
-   is 0: five may be chance.) Then one is tried. If refused requests prolong the block, set
-   `hold_max` to the longest (ms; 1: no hold). Use the limit always; not across processes, which
-   cannot share it.
+   AIMD LIMIT (retry_gates_aimd): how many attempts at once? Use it always, but not across
+   processes, which cannot share it. It is 20 at first (`initial`). It halves when the server is in
+   trouble, and comes back by a quarter a round trip. While most of it is in use it grows further,
+   up to `max` (1,000). If your program needs more at the start, raise `initial` (see TROUBLE).
+
+   At its floor of one, while nothing is answered, it pauses for up to a second between attempts.
+   The limit also obeys a server that blocks its callers: after five refusals with a Retry-After in
+   a row it holds all attempts until that time is over, 2 s at most and an eighth more at random. If
+   refused requests prolong the block, set `hold_max` to the longest block (ms; 1: no hold).
 
    THROTTLE (retry_gates_throttle): what would be refused anyway? When a client sends over `k` (2)
-   times what is accepted, it drops the rest at random (FAIL, THROTTLED). Use it when first attempts
-   alone are too many: no budget limits those. Not for few calls.
+   times what is accepted, the throttle drops the rest at random (FAIL, THROTTLED). Use it when
+   first attempts alone are too many: no budget limits first attempts. Do not use it for few calls.
 
-   RATE (retry_gates_rate): how fast? Use it when the server answers 429, or states its limit
-   (`max`, or `every` for slow ones: five an hour are 720000), not when it fails or is silent. After
-   a half second in which a 429 came, the limit is the rate that was accepted in it. Each half
-   second without one raises it, and after 12 s there is none. Attempts are PACED; those that would
-   wait 250 ms (`wait`) fail at once. With a `burst` of RETRY_TOKENS(1) none is early.
+   RATE (retry_gates_rate): how fast? Use it when the server answers 429, or states its limit: set
+   `max`, or `every` for a slow limit (five an hour: 720000). Do not use it when the server fails or
+   is silent. The gate learns a limit from 429s. Without 429s the limit rises, and after 12 s there
+   is none. Attempts are PACED; those that would wait 250 ms (`wait`) fail immediately.
 
-   For latency. LATENCY (retry_gates_latency): how late is late? Use it for hedging, one for each
-   kind of operation; not for reports. It learns the time within which 95 % are answered. It has no
+   LATENCY (retry_gates_latency): when is an answer late? The gate learns the time within which 95 %
+   of the attempts are answered. Use it for hedging, one for each kind of operation. It has no
    estimate before 768 attempts (3,072 for 99 %). For metrics see examples/metrics.c.
 
    HEDGING
    Hedging sends a second copy of a late attempt, best to another node. The first answer wins. Only
    idempotent operations get copies. Use a budget: it stops the copies when the server is
-   overloaded. A copy that was sent costs as many tokens as a retry after a time-out. If 5 % of the
-   attempts get one, copies use half of what successes put in. The loop above does the rest.
+   overloaded. A copy costs as many tokens as a retry after a time-out. advance() stays as it is.
 
       static retry_copy copies[1];           // one further copy, of one operation
       static retry_hedge hedge;              // one for each operation
       retry_gates_latency(&gates, &latency); // each node's gates; one static retry_latency
-      hedge.latency = &latency;              // or hedge.delay, ms: set it below 20 ms an answer
+      hedge.latency = &latency;              // or hedge.delay (ms), if an answer takes under 20 ms
       hedge.copies = copies, hedge.count = 1;
       retry_hedge_copies(&op->retry, &hedge); // before retry_start
 
    CONNECTIONS
-   retry_connection spaces the starts of connection attempts as gRPC does: 1 s, 1.6 s, 2.56 s ...
-   up to 2 minutes, 20 % more or less. For 10,000 devices set backoff.initial to more. If connect()
+   retry_connection spaces the starts of connection attempts as gRPC does: 1 s, 1.6 s, 2.56 s ... up
+   to 2 minutes, 20 % more or less. For 10,000 devices set backoff.initial to more. If connect()
    blocks, or the radio costs power, set max_connect_timeout. Call retry_connection_begin before
-   each attempt, _established when the connection is usable, and _failed when it failed or was
-   lost. A server's Retry-After is obeyed (503 at a handshake, retry: of server-sent events). A
-   final failure waits longest.
+   each attempt, _established when the connection is usable, and _failed when it failed or was lost.
+   Hand _failed the failure, which may name a time (a 503, or `retry:` of server-sent events).
 
-   Operations over a connection: while there is none, answer SEND with retry_ended and
+   Operations over a connection: while there is no connection, answer SEND with retry_ended and
    retry_classify_stage(RETRY_STAGE_DISPATCH, RETRY_REASON_SERVICE_RESPONSE_CODE_INDICATED), which
-   no gate counts. When it is lost, end the copies on the wire with retry_classify_errno(errno,
-   true). When it is there again, call retry_skip_wait for each operation.
+   no gate counts. When the connection is lost, end the copies on the wire with
+   retry_classify_errno(errno, true). When it is back, call retry_skip_wait for each operation.
 
    A reset or a deep sleep loses the RAM. In memory that survives keep connection.state, the last
-   `now` and a retry_draw(), with a checksum over them and RETRY_VERSION (examples/sleep.c). If it
-   is right after the boot, put the state back, and seed with the draw, or all waits repeat. If the
-   clock began anew, add that `now` and the ms slept. Begin when retry_connection_wait says 0. If
-   the device hangs up within 10 s, set stable_after to 1, call _established at the first answer,
-   and _failed when it hangs up.
+   `now` and a retry_draw(), with a checksum over them and RETRY_VERSION (examples/sleep.c). If the
+   checksum is right after the boot, put the state back, and call retry_seed with the draw: else all
+   waits repeat. If the clock began anew, add the kept `now` and the ms slept to it. Begin when
+   retry_connection_wait says 0. If the device hangs up within 10 s, set stable_after to 1, call
+   _established at the first answer, and _failed when the device hangs up.
 
    TEXTS AND LOGS
-   A policy can be read from a flag or a configuration file, before retry_service_init; so can
-   service.budget.options. White space and commas separate words; the first may be a preset.
+   A policy can be read from a flag or a configuration file, before retry_service_init. So can
+   service.budget.options. White space and commas separate words. The first word may be a preset.
 
       const char *text = "aws attempts=5 initial=100ms max=10s jitter=equal";
       retry_text_error error;
@@ -406,18 +378,19 @@
                 refund-last= charge-failures=                                        yes no
                 in-flight=   operations at once, for best-effort (1)                 whole number
 
-   Delays after throttled answers are never shorter than others: `initial=` raises, `max=` caps
+   Delays after throttled answers are never shorter than others: `initial=` raises both, `max=` caps
    both. client.observe hears each decision and each end. retry_format writes a line of a log.
 
    CLOCKS, TESTS, SIGNALS
    The clock may wrap. If it steps back by up to 32 s, no time passes until it has caught up. If it
-   steps back further, waits and operations end. So do they after a pause of weeks.
+   steps back further, or your program pauses for weeks, waits and operations end.
 
    While the machine sleeps, retry_system_clock goes on with Linux, Android, OpenBSD, macOS and
-   Windows. With others it stands still, and an operation lasts so much longer.
+   Windows. With other systems it stands still, and an operation lasts longer by the sleep.
 
-   In a test the time is a variable that sleep moves on, and client.random (connection.random)
-   returns 0 for the shortest delays, UINT32_MAX for the longest. A sleep may call retry_stop.
+   In a test the time is a variable, and `sleep` adds to it. Let client.random (connection.random)
+   return 0 for the shortest delays, UINT32_MAX for the longest. If a signal should end retry_run,
+   let its handler set a flag, and your clock's sleep call retry_stop.
 
    OPTIONS
       macro                 default      set it              what it does
@@ -433,20 +406,21 @@
       RETRY_ASSERT(x)       nothing      in that file        called with what misuse makes false
 
    INSIDE A LIBRARY
-   A library brings a copy of its own, which must not meet another copy. One file defines
-   RETRY_STATIC and RETRY_IMPLEMENTATION; files that need only the types define RETRY_STATIC alone.
-   Or cut out parts (delay, backoff, retry-after, connection, breaker, operation, or names of
-   functions): make cut PARTS="delay" PREFIX=nats_ OUT=nats_retry.h.
+   A library brings its own copy of retry.h, which must not meet another copy. One file of the
+   library defines RETRY_STATIC and RETRY_IMPLEMENTATION. Files that need only the types define
+   RETRY_STATIC alone. Or cut out parts (delay, backoff, retry-after, connection, breaker,
+   operation, or names of functions): make cut PARTS="delay" PREFIX=nats_ OUT=nats_retry.h.
 
-   Without either, gcc and clang hide the functions in a shared library. If programs are to call
-   them, define RETRY_API in every file, before the #include, as extern
-   __attribute__((visibility("default"))) or __declspec(dllexport). A binding in another language
-   defines it as extern (else Rust's bindgen sees no function); retry_sizes says what to allocate.
+   Without RETRY_STATIC or a cut, gcc and clang hide the functions in a shared library. If programs
+   should call them, define RETRY_API in every file, before the #include, as extern
+   __attribute__((visibility("default"))) or __declspec(dllexport). For another language define it
+   as extern, or Rust's bindgen sees no function. retry_sizes says what to allocate.
 
    Do not hand on a user's 0 that means "none": here 0 is the default. No timeout is UINT32_MAX, n
-   retries are max_attempts n + 1, no jitter is RETRY_JITTER_NONE, no delay is a TABLE of one 0. A
-   random number of your own must fill 32 bits: with the 15 of some rand() full jitter makes 0 of
-   each delay of up to 131 s. This fills them:
+   retries are max_attempts n + 1, no jitter is RETRY_JITTER_NONE, and no delay is a TABLE of one 0.
+
+   A random number of your own must fill 32 bits. With the 15 bits of some rand() full jitter makes
+   0 of each delay of up to 131 s. Combine three of them:
 
       uint32_t bits = ((uint32_t)rand() << 15 ^ (uint32_t)rand()) << 15 ^ (uint32_t)rand();
 
@@ -455,26 +429,25 @@
    -ffunction-sections -fdata-sections and link with -Wl,--gc-sections: unused functions go. On a
    Cortex-M0 (`make size`) a delay alone takes about 0.2 KiB of flash, an operation about 3.4, one
    with a service about 7.8, and all of this file about 23. An operation takes 120 bytes of RAM.
-   With RETRY_STATIC a delay of a constant backoff takes 60 bytes. IAR, Keil and MSVC were not
-   tried. SDCC compiles `make cut`'s delay, retry-after and connection.
+   SDCC compiles `make cut`'s delay, retry-after and connection.
 
    Call retry_seed() with the device's id, once (see CONNECTIONS for a boot at each wake). Before
    the first connection, and periodic work, wait for retry_phase(&id, sizeof id, 30000) ms, or a
    fleet that lost power together returns together.
 
-   The clock has to go on while the device sleeps (or you add the ms), and to wrap at 2^32 ms.
-   Ticks of 32 bits do so if their rate divides 1,000. Ticks of 16 bits, or of 300 or 1,024 Hz, do
-   not: an operation then expires at once, or days too late. One task counts those in 64 bits, once
-   a round at least. At 1,024 Hz (if ticks() has 16 bits, write uint16_t instead of uint32_t):
+   The clock must go on while the device sleeps (or you add the ms), and must wrap at 2^32 ms. Ticks
+   of 32 bits wrap so if their rate divides 1,000. Ticks of 16 bits, or of 300 or 1,024 Hz, do not:
+   an operation then expires immediately, or days too late. Let one task count such ticks in 64
+   bits, at least once before each wrap. At 1,024 Hz (for ticks of 16 bits: uint16_t, not uint32_t):
 
       static uint64_t total; // of ticks
       total += (uint32_t)(ticks() - (uint32_t)total);
       now = (retry_time)(total * 1000 / 1024);
 
-   An operation belongs to one task. An interrupt's handler wakes the task, which calls retry_ended
-   and retry_next. A Cortex-M0 and an AVR have no lock-free 32-bit atomics, so the library masks
-   interrupts for some instructions, unless one loop alone calls it and you define RETRY_NO_ATOMICS.
-   Tasks that share must run privileged. On other cores without atomics, and with two cores, define
+   An interrupt's handler only wakes the operation's task, which calls retry_ended and retry_next. A
+   Cortex-M0 and an AVR have no lock-free 32-bit atomics, so the library masks interrupts for some
+   instructions, unless one loop alone calls it and you define RETRY_NO_ATOMICS. Tasks that share a
+   service must run privileged. On other cores without atomics, and with two cores, define
    RETRY_MASK(), which yields the state to go back to, and RETRY_UNMASK(state): irq_lock() and
    irq_unlock(state) on Zephyr; FreeRTOS: examples/freertos.
 
@@ -484,10 +457,10 @@
 
    Threads: an operation, a hedge or a connection belongs to one thread at a time. Only
    retry_scope_client needs a lock. Do not change a client, strategy or policy while threads use it.
-   Threads may call the client's callbacks at once. Their clocks agree within 2 s.
+   Several threads may call a callback at the same time. Their clocks must agree within 2 s.
 
-   fork(): each child calls retry_seed(), or all draw the same numbers. It needs fresh gates if its
-   parent has threads. In memory mapped as MAP_SHARED processes share a budget, a breaker, a
+   fork(): each child calls retry_seed(), or all draw the same numbers. A child needs fresh gates if
+   its parent has threads. In memory mapped as MAP_SHARED processes share a budget, a breaker, a
    throttle or a rate, but no AIMD limit or retry_gates: a killed process would keep its places.
 
    TROUBLE

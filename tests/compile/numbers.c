@@ -302,9 +302,9 @@ static double drops(double *k, unsigned *window)
     return drawn / 4294967296.0;
 }
 
-/* How many refusals with a Retry-After of a minute hold a service's attempts, of operations with
-   this timeout, and for how many ms if what spreads them is drawn so. */
-static unsigned held_after(retry_ms timeout, unsigned *holds, retry_random_fn *random)
+/* How many refusals with a Retry-After of a minute hold a service's attempts, and for how many ms
+   if what spreads them is drawn so. */
+static unsigned held_after(unsigned *holds, retry_random_fn *random)
 {
     const retry_failure failure = retry_classify_http(429, 60000);
     static retry_service service;
@@ -316,7 +316,7 @@ static unsigned held_after(retry_ms timeout, unsigned *holds, retry_random_fn *r
     memset(&step, 0, sizeof step);
     for (; n < 1000; n++) {
         memset(&op, 0, sizeof op);
-        op.timeout = timeout;
+        op.timeout = UINT32_MAX;
         retry_start(&op, &service, 0);
         service.client.random = least;
         step = retry_next(&op, 0);
@@ -362,23 +362,20 @@ static void start_rate(retry_rate *rate, retry_gates *gates, uint32_t max)
     retry_gates_rate(gates, rate);
 }
 
-/* ms from a 429 until a rate has a limit; *until: until it has none any more. */
-static unsigned limited_after(unsigned *until)
+/* ms from a 429 until a rate has no limit any more. */
+static unsigned limited_until(void)
 {
     const retry_failure refused = retry_classify_http(429, 0);
     retry_gates gates;
     retry_rate rate;
     retry_time now;
-    unsigned begun;
     start_rate(&rate, &gates, 0);
     by_hand_attempt(&gates, 0, 0, &refused, 0);
     for (now = 0; now < 60000 && retry_rate_get(&rate) == UINT32_MAX; now++)
         by_hand_ask(&gates, 0, now + 1);
-    begun = whole(now);
     for (; now < 60000 && retry_rate_get(&rate) != UINT32_MAX; now++)
         by_hand_ask(&gates, 0, now + 1);
-    *until = whole(now);
-    return begun;
+    return whole(now);
 }
 
 /* The lowest limit of a rate, a second: of a server that refuses everything. */
@@ -476,8 +473,8 @@ static void print_policies(void)
                   "successes\n",
            attempts_of(&aws_2026), whole(aws_2026.backoff.initial), seconds(aws_2026.backoff.max),
            seconds(aws_2026.throttle_backoff.initial), n, successes);
-    printf(MANUAL "retry_after_max at most (AWS: %g s), and by retry_after_slack at most "
-                  "(AWS_2026: %g s).\n",
+    printf(MANUAL "AWS caps it at %g s (retry_after_max), AWS_2026 at %g s above the delay "
+                  "(retry_after_slack).\n",
            seconds(aws.retry_after_max), seconds(aws_2026.retry_after_slack));
 }
 
@@ -491,7 +488,7 @@ static void print_service(void)
     retry_service_init(&service, 0);
     printf(MANUAL "service.limit.initial at first, %u, and .max at most, 1000)\n",
            limit_of_service());
-    printf(MANUAL "waits up to %u ms, doubling up to %g s, or up to %g s after throttled\n",
+    printf(MANUAL "doubles from %u ms to %g s, and to %g s after throttled answers)\n",
            whole(usual->initial), seconds(usual->max),
            seconds(service.policy.throttle_backoff.max));
     printf(MANUAL "RETRY_BUDGET_BEST_EFFORT(%u)\n",
@@ -599,25 +596,6 @@ static void print_limit(void)
     now++;
     limit = by_hand_aimd(&aimd, NULL, limit - 1, now + 1, now + 1); /* not all of it is in use */
     printf(MANUAL "added when all is well (default: 0: %u) */\n", whole(limit - before));
-    limit = by_hand_aimd(&aimd, NULL, limit, now, now + 2); /* sent in the same round trip */
-    printf(MANUAL "grows by %s a round trip\n", word(limit - before, 1, "one"));
-}
-
-/* While all of it is in use. */
-static void print_doubling(void)
-{
-    const retry_failure failure = retry_classify_http(429, 0);
-    retry_aimd aimd;
-    uint32_t limit, before;
-    memset(&aimd, 0, sizeof aimd);
-    before = retry_aimd_limit(&aimd);
-    limit = by_hand_aimd(&aimd, NULL, before, 1, 1);
-    printf(MANUAL "it %s a round trip instead\n", word((double)limit / before, 2, "doubles"));
-    before = limit;
-    by_hand_aimd(&aimd, &failure, limit, 2, 2);
-    limit = by_hand_aimd(&aimd, NULL, before, 4, 4);
-    printf(MANUAL "up to %s of where it fell from\n",
-           word((double)limit / before, 0.75, "three quarters"));
 }
 
 static void print_floor(void)
@@ -641,14 +619,13 @@ static void print_floor(void)
 
 static void print_rate(void)
 {
-    unsigned none, half = limited_after(&none), waits = refused_wait();
+    unsigned waits = refused_wait();
     const char *eighth = word(burst_of(80) / 80.0, 0.125, "an eighth");
-    printf(MANUAL "After a %s second in which a 429 came\n", word(half, 500, "half"));
-    printf(MANUAL "and after %g s there is none.\n", seconds(none));
+    printf(MANUAL "and after %g s there is none.\n", seconds(limited_until()));
     printf(MANUAL "(default: 0: %s of a second's, at least 1) */\n", eighth);
     printf(MANUAL "the lowest limit, up to `max` (default: 0: one in %g s) */\n",
            1 / lowest_rate());
-    printf(MANUAL "those that would wait %u ms (`wait`) fail at once\n", waits);
+    printf(MANUAL "those that would wait %u ms (`wait`) fail immediately\n", waits);
     printf(MANUAL "that waits as long is refused, up to 2^20 (default: 0: %u)\n", waits);
 }
 
@@ -668,22 +645,17 @@ static void print_sizes(void)
 
 static void print_gates(void)
 {
-    unsigned holds, longer, again, n;
+    unsigned holds, longer, n;
     print_breaker();
     print_throttle();
     print_limit();
-    print_doubling();
     print_floor();
     print_rate();
-    held_after(UINT32_MAX, &longer, most);
-    n = held_after(UINT32_MAX, &holds, least);
-    printf(MANUAL
-           "after %s refusals with a Retry-After in a row it holds all attempts until that "
-           "time is over, %g s at most and %s more at random. (%s, if it would hold them for "
-           "over half of the timeout, and hold_max is 0: %s may be chance.)\n",
-           word(n, 5, "five"), seconds(holds), word(longer / (double)holds, 1.125, "an eighth"),
-           word(held_after(2 * holds - 1, &again, least), 11, "Eleven"),
-           word(held_after(2 * holds, &again, least), 5, "five"));
+    held_after(&longer, most);
+    n = held_after(&holds, least);
+    printf(MANUAL "after %s refusals with a Retry-After in a row it holds all attempts until that "
+                  "time is over, %g s at most and %s more at random.\n",
+           word(n, 5, "five"), seconds(holds), word(longer / (double)holds, 1.125, "an eighth"));
     printf(MANUAL "Retry-After holds all attempts, up to 2^30 (default: 0: %u,\n", holds);
     printf(MANUAL "samples before anything is told, up to 2^30 (default: 0: %u,\n", samples(0));
     n = samples(RETRY_RATIO(0.99));

@@ -66,8 +66,6 @@ says examples/README.md "operation takes " "$(bytes retry_operation 2)" " bytes"
 says examples/README.md "a delay by hand takes " \
     "$(near bench "by hand: min(cap, base << n), jitter by a multiply")" "." 1
 says retry.h "a delay alone takes about " "$(kib "$delay" 1)" " KiB"
-says retry.h "a delay of a constant backoff takes " \
-    "$(printed firmware "the same of a constant backoff (RETRY_STATIC)")" " bytes"
 says retry.h "an operation about " "$(kib "an operation" 1)" ","
 says retry.h "one with a service about " "$(kib "$client" 1)" ","
 says retry.h "all of this file about " "$(kib "all of retry.h" 0)" "."
@@ -155,11 +153,6 @@ rows examples/README.md peers 15 harm
 
 # ---- make storm -----------------------------------------------------------------------------
 
-spike() { awk -v name="jitter $1 " 'index($0, name) { print $(NF - 2) }' "$work/storm"; }
-says retry.h "When " "$(spike none)" " clients have failed"
-says retry.h "see " "$(spike none)" " calls without jitter"
-says retry.h "calls without jitter, " "$(spike full)" " with FULL"
-says retry.h "with FULL and " "$(spike decorrelated)" " with DECORRELATED"
 says README.md "With a budget that the " "$(cut -f 4 "$work/data/outage.tsv")" " clients of a process"
 drawn() { # the picture at the top of README.md
     gnuplot -e "dir='$work/data'" examples/storm/storm.gnuplot || return 1
