@@ -420,7 +420,8 @@
    retries are max_attempts n + 1, no jitter is RETRY_JITTER_NONE, and no delay is a TABLE of one 0.
 
    A random number of your own must fill 32 bits. With the 15 bits of some rand() full jitter makes
-   0 of each delay of up to 131 s. Combine three of them:
+   0 of each delay of up to 131 s, and with glibc's 31 bits no delay is above the middle. Combine
+   three of them:
 
       uint32_t bits = ((uint32_t)rand() << 15 ^ (uint32_t)rand()) << 15 ^ (uint32_t)rand();
 
