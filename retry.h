@@ -852,8 +852,7 @@ RETRY_API bool retry_permitted(const retry_operation *op, const retry_failure *f
 
 /* ---- Delay --------------------------------------------------------------------------------- */
 
-/* x, 0 or 1e-9 to 65535.9, as 16.16 fixed point: what is not 0 is at least 2^-16. A constant costs
-   nothing; a variable brings double arithmetic into the program. */
+/* x, a constant, 0 or 1e-9 to 65535.9, as 16.16 fixed point: what is not 0 is at least 2^-16. */
 #ifdef __cplusplus
 #define RETRY_RATIO(x) static_cast<uint32_t>((x)*65536.0 + ((x) < 8e-6 ? (x) > 0 : 0.5))
 #else

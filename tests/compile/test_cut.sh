@@ -136,7 +136,7 @@ rm -f "$work/long.h" "$work/next.h"
 cat > "$work/parts" << 'END'
 delay 60 core delay
 backoff 420 core backoff
-retry-after 360 core retry_after
+retry-after 380 core retry_after
 connection 850 core connection
 breaker 970 gates breaker,breaker_clocks,breaker_model,breaker_states,breaker_window retry_classify_errno retry_classify_stage retry_classify_grpc
 operation 3130 core operation,left,skip_wait retry-budget client-and-operation strategies
