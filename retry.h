@@ -2517,7 +2517,7 @@ static bool retry__poor(const retry_operation *op, uint32_t traits)
 }
 
 /* ms that answers of a server, or node, take now; 0: none is known. */
-static retry_ms retry__slow(const retry_gates *gates)
+RETRY__ONCE retry_ms retry__slow(const retry_gates *gates)
 {
     return gates ? retry__load(&gates->retry__pace) >> 4 : 0;
 }

@@ -22,7 +22,7 @@ a service, event loop                            |  826 | operation service loop
 a service, event loop, hedge sends no copy       | 1114 | operation service hedge | operation service loop
 a service, event loop, hedge sends a copy        | 2186 | operation service copy | operation service hedge
 one retry, nothing is shared                     |  796 | operation retry | operation
-one retry, a service                             | 1856 | operation service retry | operation service
+one retry, a service                             | 1850 | operation service retry | operation service
 scope: look up a name of 18 bytes                |  240 | scopes first
 policy from a text of 49 bytes                   | 3340 | from_text policy
 END
