@@ -22,14 +22,14 @@ typedef struct harm {
 
 /* ---- A run ----------------------------------------------------------------------------------- */
 
-static void harm_run(const world_plan *w, uint32_t which, uint32_t seed, harm *into)
+static void harm_run(const world_plan *w, uint32_t setup, uint32_t seed, double *done, bool *stuck)
 {
     crowd *c = &together_now;
     crowd_set set = w->set;
     uint32_t end, watched = w->after < HARM_AFTER ? w->after : HARM_AFTER;
-    peer_set(&set, harm_setups[which]);
+    peer_set(&set, setup);
     set.timeout = w->set.timeout;
-    set.cut_after = which == 0 ? w->set.cut_after : 0;
+    set.cut_after = setup == PEER_SERVICE ? w->set.cut_after : 0;
     set.add_other = w->other == PEER_SERVICE ? NULL : peer_add_other;
     peer_other = w->other;
     crowd_begin_anew(c, &set, CROWD_SERVICE, false, seed);
@@ -37,9 +37,9 @@ static void harm_run(const world_plan *w, uint32_t which, uint32_t seed, harm *i
     crowd_strike(c, w->fault);
     end = c->to + w->after;
     crowd_run(c, end + set.timeout);
-    into->done[which] = set.pool ? together_done(c, c->from, c->to + watched)
-                                 : 100 * together_share(c, c->from, c->to + watched);
-    into->stuck[which] = together_share(c, end - (end - c->from) / 5, end) < 0.9;
+    *done = set.pool ? together_done(c, c->from, c->to + watched)
+                     : 100 * together_share(c, c->from, c->to + watched);
+    *stuck = together_share(c, end - (end - c->from) / 5, end) < 0.9;
     if (c->overrun) {
         fprintf(stderr, "peers: %s: the simulation ran out of memory\n", w->name);
         _exit(2);
@@ -52,7 +52,7 @@ static void harm_simulate(const world_plan *w, uint32_t seed, harm *into)
     double most = 0;
     for (uint32_t i = 0; i < HARM_SETUPS; i++) {
         if (i <= HARM_NONE || w->other == PEER_SERVICE)
-            harm_run(w, i, seed, into);
+            harm_run(w, harm_setups[i], seed, &into->done[i], &into->stuck[i]);
         most = fmax(most, into->done[i]);
     }
     for (uint32_t i = 0; i < HARM_SETUPS && w->set.pool; i++)

@@ -569,14 +569,26 @@ static FILE *data_file(const char *folder, const char *name)
     return file;
 }
 
+/* % done of the first calls of a process that needs 50 at once, by a server that is well. */
+static double well_done(uint32_t setup)
+{
+    double done;
+    bool stuck;
+    uint32_t i = 0;
+    while (strcmp(worlds[i].name, "50 in flight") != 0)
+        i++;
+    harm_run(&worlds[i], setup, first_seed, &done, &stuck);
+    return done;
+}
+
 /* For peers.gnuplot: seven setups. */
 static void write_data(FILE *file)
 {
     static const uint32_t shown[] = {0, 1, 2, 5, 12, 14, PEER_SERVICE};
     for (size_t i = 0; i < sizeof shown / sizeof *shown; i++) {
         const sums s = sum_up(shown[i]);
-        fprintf(file, "%s\t%.1f\t%.1f\t%.1f\n", peer_name(shown[i]), s.in, s.after,
-                few_done(shown[i], 1));
+        fprintf(file, "%s\t%.1f\t%.1f\t%.1f\t%.1f\n", peer_name(shown[i]), s.in, s.after,
+                few_done(shown[i], 1), well_done(shown[i]));
     }
     kept = kept && fclose(file) == 0;
 }
