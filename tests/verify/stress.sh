@@ -46,5 +46,5 @@ done
 check "aimd.pml, the first change" holds -DFIRST aimd.pml
 check "aimd.pml, the first change without atomic swaps" refuted -DFIRST -DBROKEN aimd.pml
 check "breaker.pml, two probes" holds -DPROBES=2 breaker.pml
-check "eight models" test $models -eq 8
+check "nine models" test $models -eq 9
 finish
