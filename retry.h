@@ -3682,7 +3682,7 @@ static retry_ms retry__span(retry_ms span, retry_ms fallback)
 }
 
 /* Whether a failed attempt put no load on a server. */
-RETRY__QUICK bool retry__is_unsent(const retry_failure *failure)
+static bool retry__is_unsent(const retry_failure *failure)
 {
     return failure->unsent || (retry__traits(failure->reason) & RETRY__TRAIT_UNSENT) != 0;
 }
@@ -5785,7 +5785,7 @@ static void retry__hedge_due(retry_operation *op, retry_step *step)
 
 /* Whether a failure is final, whatever is on the wire. A budget that charges failures is not told
    of it. */
-RETRY__ONCE bool retry__hedge_final(uint32_t traits)
+static bool retry__hedge_final(uint32_t traits)
 {
     uint8_t cause = retry__screen(traits);
     return cause == RETRY_CAUSE_UNSAFE || cause == RETRY_CAUSE_UNKNOWN_REASON ||
