@@ -139,7 +139,7 @@ backoff 420 core backoff
 retry-after 380 core retry_after
 connection 850 core connection
 breaker 970 gates breaker,breaker_clocks,breaker_model,breaker_states,breaker_window retry_classify_errno retry_classify_stage retry_classify_grpc
-operation 3130 core operation,left,skip_wait retry-budget client-and-operation strategies
+operation 3260 core operation,left,skip_wait retry-budget client-and-operation strategies
 END
 mkdir "$work/own"
 while read -r part most_lines folder subjects more; do
@@ -176,6 +176,26 @@ while read -r part most_lines folder subjects more; do
     done
     cat "$work/$part/unit.c" >> "$work/all.c"
 done < "$work/parts"
+
+# README.md's first program, and the manual's presets, need no more than `operation`.
+takes() # PROGRAM
+{
+    # shellcheck disable=SC2086
+    makes "$work/program" ${CC:-cc} -std=c99 $warnings -I"$work" "$1" && "$work/program" > "$work/log"
+}
+sed 's/"\.\.\/retry\.h"/"operation\/retry.h"/' examples/quickstart.c > "$work/quickstart.c"
+cat > "$work/presets.c" << 'END'
+#define RETRY_IMPLEMENTATION
+#include "operation/retry.h"
+int main(void)
+{
+    static const retry_policy policies[] = {RETRY_POLICY_SMITHY, RETRY_POLICY_AWS, RETRY_POLICY_AWS_2026};
+    static const retry_budget_options options[] = {RETRY_BUDGET_SMITHY, RETRY_BUDGET_AWS, RETRY_BUDGET_AWS_2026};
+    return policies[0].max_attempts != 5 || options[0].capacity != RETRY_TOKENS(500);
+}
+END
+check "operation: README's first program" takes "$work/quickstart.c"
+check "operation: presets, each with its budget" takes "$work/presets.c"
 
 # ---- All of them in one file, in each language and beside retry.h -------------------------------------
 
@@ -237,7 +257,7 @@ several() # PARTS
     compiles "$work/some.c" -DRETRY_SYSTEM_CLOCK -D_POSIX_C_SOURCE=200809L &&
         lines_are_of_retry_h "$work/some/retry.h"
 }
-for parts in "delay retry-after connection breaker" "retry_classify_grpc retry_reason_name" "retry_run retry_system_clock"; do
+for parts in "delay retry-after connection breaker" "delay RETRY_BUDGET_AWS" "retry_classify_grpc retry_reason_name" "retry_run retry_system_clock"; do
     check "$parts" several "$parts"
 done
 
@@ -313,6 +333,7 @@ check "no part" refuses 'has no part "": PARTS takes .*delay backoff' PREFIX=a_ 
 check "unknown part" refuses 'has no part "brake": PARTS takes' PARTS="delay brake" PREFIX=a_ "$out"
 private=$(sed -n 's/^static .*\(retry__[a-z]*\)(.*/\1/p' retry.h | head -n 1)
 check "private function" refuses "has no part \"$private\"" PARTS="$private" PREFIX=a_ "$out"
+check "private macro" refuses 'has no part "RETRY__BUDGET"' PARTS=RETRY__BUDGET PREFIX=a_ "$out"
 check "no prefix" refuses "PREFIX is missing" PARTS=delay "$out"
 for prefix in a 9_ a-b_; do
     check "PREFIX=$prefix" refuses "PREFIX=$prefix does not begin names" PARTS=delay PREFIX=$prefix "$out"

@@ -2,14 +2,14 @@
 # own. Usage: awk -v parts="backoff breaker" -v prefix=nats_ -v out=nats_retry.h -f cut.awk retry.h
 # With -v each=1 as well, `out` is a folder, and each part becomes a header in it: backoff.h, breaker.h.
 #
-# A part is a function, or the title of a section of declarations in small letters, or what `made_of` makes of
-# several. retry.h is read in units: paragraphs, and declarations of one line. A unit that is taken brings those
-# that define what its code names, and the macros and constants that its comments name. One function alone
-# becomes static.
+# A part is a function, a macro, or the title of a section of declarations in small letters, or what `made_of`
+# makes of several. retry.h is read in units: paragraphs, and declarations of one line. A unit that is taken
+# brings those that define what its code names, and the macros and constants that its comments name. One
+# function alone becomes static.
 
 BEGIN {
-    made_of["operation"] = "operations the-recommended-client retry_classify_http retry_idempotent_http " \
-        "retry_classify_errno retry_system_clock"
+    made_of["operation"] = "operations the-recommended-client retry_run retry_classify_http retry_idempotent_http " \
+        "retry_classify_errno retry_system_clock retry_verdict_name retry_cause_text RETRY_BUDGET_AWS"
     known = " operation"
 
     # The names that a header gives.
@@ -144,10 +144,12 @@ function choose(parts,    n, k, unit, part, found, header) {
     for (k = 1; k <= n || k == 1; k++) {
         found = 0
         for (unit in part_of)
-            if (unit + 0 < code && (part_of[unit] == part[k] || (unit in declares) && declares[unit] == part[k]))
+            if (unit + 0 < code && (part_of[unit] == part[k] || (unit in declares) && declares[unit] == part[k] ||
+                part[k] ~ /^RETRY_[A-Z]/ && index(defined[part[k]] " ", " " unit " ")))
                 take(found = unit)
         if (!found)
-            fault("retry.h has no part \"" part[k] "\": PARTS takes" known ", and functions, as retry_phase")
+            fault("retry.h has no part \"" part[k] "\": PARTS takes" known \
+                ", functions, as retry_phase, and macros, as RETRY_BUDGET_AWS")
     }
     n = alone = 0
     for (unit in declares)
