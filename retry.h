@@ -147,10 +147,9 @@
       failure = retry_classify_stage(RETRY_STAGE_DISPATCH, RETRY_REASON_SOCKET_NOT_AVAILABLE);
 
    retry_classify_errno also takes what getaddrinfo returns. EAI_AGAIN is worth a retry. "Host not
-   found" is final (Windows says so offline, too).
-
-   libcurl sends a request again by itself, even a POST, when a reused connection is dead. Copy
-   examples/recipes/http.h: it prevents that, and says what each of libcurl's errors means.
+   found" is final (Windows says so offline, too). libcurl sends a request again by itself, even a
+   POST, when a reused connection is dead. Copy examples/recipes/http.h (for libcurl 7.83): it
+   prevents that, and says what each of libcurl's errors means.
 
    gRPC: use retry_classify_grpc(status). You judge codes such as ABORTED yourself. A protocol of
    your own may use HTTP's statuses, or reasons of its own, with flags. The flag FREE is for
@@ -194,7 +193,8 @@
 
    Set client.cut_after (ms) to ten times what an answer takes when all is well. An attempt that
    takes longer is cut: it is cancelled, and counts as timed out. An operation that is not
-   idempotent is then perhaps done. Leave cut_after 0 where no time is usual, as for downloads.
+   idempotent is then perhaps done. Downloads have no usual time: leave cut_after 0, and give them a
+   service of their own. They would keep their places in the limit, and short operations would wait.
 
    In trouble an attempt has more time: at least twice what answers take now, and doubled after each
    round of time-outs. A process with few operations cuts no attempt (see THE BUDGET), but
@@ -246,10 +246,11 @@
       in hand                          4                      7                   43  400
       after time-outs, or throttled    1                      1                   10  100
 
-   Two cases need another budget. If an error is as much work as an answer, a thousand processes
-   with four retries each send too many: set budget.options.retry_cost to RETRY_TOKENS(1). A device
-   or a job that would rather wait than fail takes RETRY_BUDGET_BEST_EFFORT(1) with `expire` 0: it
-   starts full, and pays for 20 time-outs in a row.
+   Three cases need another budget. If an error is as much work as an answer, a thousand processes
+   with four retries each send too many: set budget.options.retry_cost to RETRY_TOKENS(1). If some
+   connections hang while others work (a balancer), set timeout_cost to RETRY_TOKENS(0.25): else a
+   new process has one retry after a time-out. A device or a job that would rather wait than fail
+   takes RETRY_BUDGET_BEST_EFFORT(1) with `expire` 0: at first that pays for 20 time-outs in a row.
 
    Give each server a service: with one budget for many servers, the server that is down uses up the
    retries of all. For hosts not known before there are retry_scopes. Give them a budget for the
@@ -409,7 +410,7 @@
    A library brings its own copy of retry.h, which must not meet another copy. One file of the
    library defines RETRY_STATIC and RETRY_IMPLEMENTATION. Files that need only the types define
    RETRY_STATIC alone. Or cut out parts (delay, backoff, retry-after, connection, breaker,
-   operation, or names of functions): make cut PARTS="delay" PREFIX=nats_ OUT=nats_retry.h.
+   operation, names of functions or macros): make cut PARTS="delay" PREFIX=nats_ OUT=nats_retry.h.
 
    Without RETRY_STATIC or a cut, gcc and clang hide the functions in a shared library. If programs
    should call them, define RETRY_API in every file, before the #include, as extern
@@ -420,8 +421,7 @@
    retries are max_attempts n + 1, no jitter is RETRY_JITTER_NONE, and no delay is a TABLE of one 0.
 
    A random number of your own must fill 32 bits. With the 15 bits of some rand() full jitter makes
-   0 of each delay of up to 131 s, and with glibc's 31 bits no delay is above the middle. Combine
-   three of them:
+   0 of each delay of up to 131 s, and with glibc's 31 no delay passes the middle. Combine three:
 
       uint32_t bits = ((uint32_t)rand() << 15 ^ (uint32_t)rand()) << 15 ^ (uint32_t)rand();
 
@@ -433,8 +433,8 @@
    SDCC compiles `make cut`'s delay, retry-after and connection.
 
    Call retry_seed() with the device's id, once (see CONNECTIONS for a boot at each wake). Before
-   the first connection, and periodic work, wait for retry_phase(&id, sizeof id, 30000) ms, or a
-   fleet that lost power together returns together.
+   the first connection, and periodic work, wait retry_phase(&id, sizeof id, 30000) ms: so a fleet
+   that lost power together spreads.
 
    The clock must go on while the device sleeps (or you add the ms), and must wrap at 2^32 ms. Ticks
    of 32 bits wrap so if their rate divides 1,000. Ticks of 16 bits, or of 300 or 1,024 Hz, do not:
@@ -469,7 +469,7 @@
      hidden in a shared library. "multiple definition": two files have RETRY_IMPLEMENTATION.
    - A crash in retry_start: the operation was not zeroed. FAIL, MISUSE: it was not started, or
      retry_service_init was not called, or retry_run's clock stands still. See RETRY_ASSERT.
-   - FAIL, BUDGET_EXHAUSTED: the process is new, or has few successes, or four retries wait already.
+   - FAIL, BUDGET_EXHAUSTED: a new process, few successes, a time-out, or four retries wait already.
    - FAIL, CIRCUIT_OPEN, always: log retry_breaker_get. Do answers take over cut_after?
    - Slower than without the library, or EXPIRE, DEADLINE with nothing sent: limit.initial or
      limit.max is below calls a second x seconds of an answer. Or some operations were never ended.
@@ -5295,7 +5295,7 @@ static void retry__pace_ended(struct retry__attempt *attempt)
         retry__store(&gates->retry__answered, attempt->now);
     if (retry__is_good(attempt))
         retry__pace_answer(attempt, retry__min(attempt->age, attempt->copy->retry__timeout));
-    if (attempt->outcome != RETRY__SICK ||
+    if (!failure || attempt->outcome != RETRY__SICK ||
         (!failure->timeout && failure->reason != RETRY_REASON_ATTEMPT_TIMED_OUT))
         return;
     if (retry__impatient(attempt)) {

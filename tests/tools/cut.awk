@@ -213,7 +213,7 @@ function write(parts, to,    unit, k, name, mark) {
     for (k = licence; line[k] != "*/"; k++)
         say(line[k])
     say("\n   Cut from retry.h " version ": make cut PARTS=" (parts ~ / / ? "\"" parts "\"" : parts) " PREFIX=" prefix \
-        " OUT=" name (alone ? "" : ". Define " rename("RETRY_IMPLEMENTATION") " before one #include of it.") " */\n")
+        " OUT=" name (alone ? "" : ". Define " rename("RETRY_IMPLEMENTATION") " before one #include of it; the manual is in retry.h.") " */\n")
     mark = "RETRY__CUT_" toupper(parts)
     gsub(/[^A-Z0-9]+/, "_", mark)
     mark = rename(mark)

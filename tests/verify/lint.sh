@@ -40,7 +40,6 @@ cat > "$work/false" << 'END'
 variable 'buffer') results in a null pointer	without a buffer its capacity is 0
 1st function call argument is an uninitialized value	each format of a date sets every field
 left operand of '+' is a garbage value	likewise
-variable 'failure')	only a failure is unhealthy
 overflows the destination buffer	a character is copied only if it fits with all before it
 END
 more=
