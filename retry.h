@@ -249,8 +249,8 @@
    Three cases need another budget. If an error is as much work as an answer, a thousand processes
    with four retries each send too many: set budget.options.retry_cost to RETRY_TOKENS(1). If some
    connections hang while others work (a balancer), set timeout_cost to RETRY_TOKENS(0.25): else a
-   new process has one retry after a time-out. A device or a job that would rather wait than fail
-   takes RETRY_BUDGET_BEST_EFFORT(1) with `expire` 0: at first that pays for 20 time-outs in a row.
+   new process has one retry after a time-out. A device that would rather wait than fail takes
+   RETRY_BUDGET_BEST_EFFORT(1) with `expire` 0: it starts full, and pays for 20 time-outs in a row.
 
    Give each server a service: with one budget for many servers, the server that is down uses up the
    retries of all. For hosts not known before there are retry_scopes. Give them a budget for the
