@@ -1815,7 +1815,7 @@ RETRY__ONCE uint32_t retry__add(uint32_t a, uint32_t b)
     return a > UINT32_MAX - b ? UINT32_MAX : a + b;
 }
 
-RETRY__ONCE uint32_t retry__subtract(uint32_t a, uint32_t b)
+static uint32_t retry__subtract(uint32_t a, uint32_t b)
 {
     return a > b ? a - b : 0;
 }

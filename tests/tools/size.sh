@@ -56,7 +56,7 @@ service="$operation retry_service_init"
 breaker="retry_breaker_ask retry_breaker_report retry_breaker_release
     retry_breaker_reset retry_breaker_state retry_classify_permit"
 flash 184 "a delay (retry_delay)" retry_delay
-flash 630 "a delay of any curve (retry_backoff_delay)" retry_backoff_delay
+flash 610 "a delay of any curve (retry_backoff_delay)" retry_backoff_delay
 flash 3600 "retry_run" retry_run
 # shellcheck disable=SC2086 # one word a function
 {
@@ -76,7 +76,7 @@ flash 3600 "retry_run" retry_run
     flash 9040 "a service, hedge" $service retry_hedge_copies
     base=none
     flash 1980 "circuit breaker by hand" $breaker
-    flash 1940 "scope, with its budget" retry_scope_client
+    flash 1935 "scope, with its budget" retry_scope_client
     flash 4670 "policy from a text, with the strategy" retry_parse_policy
     flash 5850 "policy and budget from a text" retry_parse_policy retry_parse_budget
 }
@@ -102,7 +102,7 @@ echo
 echo "A part alone (make cut), for one thread, no helpers     flash  at most   RAM"
 cut 184 delay "uint32_t call(uint32_t i, uint32_t m, uint32_t n, uint32_t l, uint32_t h, uint32_t r)
     { return retry_delay(i, m, n, l, h, r); }"
-cut 610 backoff
+cut 600 backoff
 cut 1380 retry-after
 cut 1570 connection
 cut 1720 breaker
