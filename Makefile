@@ -313,7 +313,7 @@ seeds: ## 5 | 15 min | random tests by seeds 1 to SEEDS=200 (SUBJECT=)
 
 units: ## 4 | 1 min | the headers beside other code, C and C++
 	$(need)
-	@CXX="$(CXX)" COMPILERS="gcc clang" sh tests/tools/run.sh compile: "tests/compile/test_snippets.sh c++" \
+	@CXX="$(CXX)" sh tests/tools/run.sh compile: "tests/compile/test_snippets.sh c++" \
 		"tests/compile/test_beside_jsmn.sh $(BUILD)/units"
 
 FUZZ_SECONDS = 30
@@ -323,7 +323,7 @@ fuzz: ## 4 | 10 min | texts, packets and calls (FUZZ_SECONDS= each)
 	@$(MAKE) -s $(REPLAYS)
 	@$(ALIVE) sh tests/fuzz/fuzz.sh $(BUILD) $(FUZZ_SECONDS)
 
-test-recipes: ## 4 | 10 min | test the recipes, servers fail (RECIPES=)
+test-recipes: ## 4 | 10 min | test the recipes on servers that fail (RECIPES=)
 	$(need)
 	@$(MAKE) -s $(PARALLEL) $(RECIPES:%=$(BUILD)/recipes/%)
 	@$(ALIVE) sh tests/tools/run.sh recipes: \

@@ -56,13 +56,13 @@
    Then op.ambiguous is true. Report such an operation as "perhaps done", not as "failed".
 
    Retry at one layer only: three attempts at each of five layers are 243 calls. Some libraries send
-   again by themselves: libcurl (see FAILURES), and libmosquitto with QoS 1 and 2.
+   again by themselves: libcurl (see FAILURES), and libmosquitto (retry only its connections).
 
    THE LOOP
    retry_run blocks: it waits by your clock's sleep. It cannot stop an attempt that hangs: give
    step->timeout to your socket. All other functions only decide. They never sleep, read a clock,
-   allocate, lock, print or do I/O, so they fit any event loop. In an event loop each operation is a
-   struct of yours, with a retry_operation and a timer. This function drives it:
+   allocate, lock, print or do I/O, so they fit any event loop. There an operation is a struct of
+   yours, with a retry_operation, a timer and this function:
 
       static void advance(operation *op)
       {
@@ -87,11 +87,11 @@
       retry_skip_wait(&op->retry, now_ms());             // the network is back: retry now
 
    A copy is one sending of the request. Its number is 0, unless you hedge. retry_next watches the
-   copy's time, and takes each copy for sent. If a copy cannot be sent, or the timer fires before
+   copy's time, and counts each copy as sent. If a copy cannot be sent, or the timer fires before
    any of the copy was sent, call retry_ended before the next retry_next.
 
    When a copy is cancelled, close its connection: else a late answer is taken for the answer to the
-   next request. Do not call retry_ended for this copy: the library takes it for perhaps done.
+   next request. Do not call retry_ended for this copy: the request is perhaps done.
 
    An attempt is in flight from when it is sent until it has ended. A WAIT is PACED while as many
    attempts are in flight as the server bears. A paced operation asks again after a random time. If
@@ -136,7 +136,7 @@
    request. If you know that your server says 503 only before it works, set failure.safety to
    RETRY_SAFETY_YES. If your server honours an Idempotency-Key, set `idempotent`, and give a 409 the
    reason SERVICE_RESPONSE_CODE_INDICATED: the first attempt is still at work. An error status
-   counts even if the rest of the answer was cut off. retry_parse_duration reads headers in ms.
+   counts even if the rest of the answer was cut off.
 
    Without an answer use one of these. For HTTP/2's REFUSED_STREAM, and for a GOAWAY with a number
    below your stream's, use the last one with SERVICE_RESPONSE_CODE_INDICATED: nothing was read.
@@ -148,8 +148,7 @@
 
    retry_classify_errno also takes what getaddrinfo returns. EAI_AGAIN is worth a retry. "Host not
    found" is final (Windows says so offline, too). libcurl sends a request again by itself, even a
-   POST, when a reused connection is dead. Copy examples/recipes/http.h (for libcurl 7.83): it
-   prevents that, and says what each of libcurl's errors means.
+   POST, when a reused connection is dead. Copy examples/recipes/http.h (for 7.83), which stops it.
 
    gRPC: use retry_classify_grpc(status). You judge codes such as ABORTED yourself. A protocol of
    your own may use HTTP's statuses, or reasons of its own, with flags. The flag FREE is for
@@ -193,8 +192,8 @@
 
    Set client.cut_after (ms) to ten times what an answer takes when all is well. An attempt that
    takes longer is cut: it is cancelled, and counts as timed out. An operation that is not
-   idempotent is then perhaps done. Downloads have no usual time: leave cut_after 0, and give them a
-   service of their own. They would keep their places in the limit, and short operations would wait.
+   idempotent is then perhaps done. Downloads have no usual length: leave cut_after 0, and give them
+   a service of their own, as they keep their places in the limit while short operations wait.
 
    In trouble an attempt has more time: at least twice what answers take now, and doubled after each
    round of time-outs. A process with few operations cuts no attempt (see THE BUDGET), but
@@ -238,8 +237,9 @@
       attempt_timeout do: many small processes must not send again what waits in a queue.
    5. If a retry reached nobody, the next retry is free. So you can wait for a server that is not up
       yet: set a timeout.
-   6. A retry that cannot be paid for waits until the base has refilled what it costs (5 s), and
-      then its delay. Four wait at most, one behind the other; none after a time-out.
+   6. While less than half of the base is left, a retry waits 5 to 7.5 s: meanwhile it refills.
+   7. A retry that cannot be paid for waits until the base has refilled what it costs (5 s), and
+      then its delay. Four wait at most, in turn; none after a time-out, or without a timeout.
 
       a process has retries            new, or idle for 20 s  1 success a second  10  100
       -------------------------------  ---------------------  ------------------  --  ---
@@ -273,9 +273,10 @@
           retry_gates_aimd(&nodes[i], &limits[i]);
       nodes[2].rank = 1; // a spare, asked while the others are full or ill; may change at any time
 
-   An attempt that fails makes its node ill: no answer, 5xx, 429, or a final failure. The node is
-   left alone for 100 ms to 1 s. Then one attempt at a time tries it, until an answer other than 429
-   makes it well. If another node is not ill, the first retry goes there immediately, and is free.
+   A node is ill after an attempt without a good answer: none, a 5xx, a 429, a bad certificate. The
+   node is left alone for 100 ms to 1 s. Then one attempt at a time tries it, until an answer makes
+   it well (a 404, too). If another node is not ill, the first retry goes there immediately, and is
+   free. There a Retry-After of the failed node does not count, but a pushback does.
 
    A final failure ends the operation, even if another node could do it. So say NODE_NOT_AVAILABLE
    for the faults of one node (a bad certificate, a read-only replica). If replicas serve reads,
@@ -421,7 +422,7 @@
    retries are max_attempts n + 1, no jitter is RETRY_JITTER_NONE, and no delay is a TABLE of one 0.
 
    A random number of your own must fill 32 bits. With the 15 bits of some rand() full jitter makes
-   0 of each delay of up to 131 s, and with glibc's 31 no delay passes the middle. Combine three:
+   0 of each delay of up to 131 s; with glibc's 31 no delay passes the middle. Combine three calls:
 
       uint32_t bits = ((uint32_t)rand() << 15 ^ (uint32_t)rand()) << 15 ^ (uint32_t)rand();
 
@@ -432,9 +433,8 @@
    with a service about 7.8, and all of this file about 23. An operation takes 120 bytes of RAM.
    SDCC compiles `make cut`'s delay, retry-after and connection.
 
-   Call retry_seed() with the device's id, once (see CONNECTIONS for a boot at each wake). Before
-   the first connection, and periodic work, wait retry_phase(&id, sizeof id, 30000) ms: so a fleet
-   that lost power together spreads.
+   Call retry_seed() with the device's id, once (at each wake: see CONNECTIONS). To spread a fleet,
+   wait retry_phase(&id, sizeof id, 30000) ms before the first connection and periodic work.
 
    The clock must go on while the device sleeps (or you add the ms), and must wrap at 2^32 ms. Ticks
    of 32 bits wrap so if their rate divides 1,000. Ticks of 16 bits, or of 300 or 1,024 Hz, do not:
@@ -1173,6 +1173,7 @@ RETRY_API void retry_connection_established(retry_connection *connection, retry_
 RETRY_API retry_failure retry_classify_http(int http_status, retry_ms retry_after);
 
 /* A gRPC status. UNAVAILABLE, and RESOURCE_EXHAUSTED, which is throttled: SERVER_ERROR.
+   (A message that is too large is RESOURCE_EXHAUSTED, too, perhaps after the work was done.)
    DEADLINE_EXCEEDED: ATTEMPT_TIMED_OUT. CANCELLED, UNKNOWN, INTERNAL, DATA_LOSS and what is no code
    of gRPC's: UNKNOWN, which is final, and ambiguous. All others are final. For
    grpc-retry-pushback-ms there is retry_parse_pushback. Sources: gRPC's status codes, A6. */

@@ -575,8 +575,10 @@ static double well_done(uint32_t setup)
     double done;
     bool stuck;
     uint32_t i = 0;
-    while (strcmp(worlds[i].name, "50 in flight") != 0)
+    while (i < worlds_count && strcmp(worlds[i].name, "50 in flight") != 0)
         i++;
+    if (i == worlds_count)
+        abort();
     harm_run(&worlds[i], setup, first_seed, &done, &stuck);
     return done;
 }

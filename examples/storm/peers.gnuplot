@@ -15,7 +15,7 @@ set xrange [-0.6:6.6]
 set xtics font ',12'
 set tmargin 8.2
 set key at screen 0.09, 0.88 left top vertical reverse Left samplen 1 textcolor rgb "#222222"
-set title "A server fails for some seconds. How many operations of its callers succeed?" \
+set title "How many operations succeed: while a server fails, after that, and when nothing fails?" \
     offset 0, 5.8 textcolor rgb "#222222"
 file = dir."/peers.tsv"
 array side[4] = [-0.315, -0.105, 0.105, 0.315]

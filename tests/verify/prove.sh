@@ -2,17 +2,18 @@
 # Proves by Frama-C's WP that the functions of errmap.h, and the arithmetic of retry.h that is not obvious, have no
 # run-time error (an unsigned sum that wraps included, but for those marked RETRY__WRAPS), that they end, and that
 # they do what proofs/*.acsl says of them. Usage: prove.sh BUILD [FUNCTION...], from the top folder; functions: these
-# alone. LATER: functions that are left out, as their goals take long. MACHDEPS: those of errmap.h, all of "x86_64 x86_32 x86_16", some, or none. Every function is proved by itself; its
-# callers know no more of it than its contract. What would prove anything is refused, and WP's smoke tests look for
-# the rest of it: contradictions in contracts and invariants, and with SMOKE=all (the default) behind each call and
-# branch; SMOKE=contracts does without these. What is assumed is said at the end. The last line is "N passed,
-# N failed".
+# alone. LATER: without FUNCTION, those that are not proved now, as their goals take long. MACHDEPS: those of errmap.h,
+# all of "x86_64 x86_32 x86_16", some, or none. Every function is proved by itself; its callers know no more of it than
+# its contract. What would prove anything is refused, and WP's smoke tests look for the rest of it: contradictions in
+# contracts and invariants, and with SMOKE=all (the default) behind each call and branch; SMOKE=contracts does without
+# these. What is assumed is said at the end. The last line is "N passed, N failed".
 . "$(dirname "$0")/../support/check.sh"
 here=$(dirname "$0")
 build=$1/prove
 shift
 only=$*
 chosen=$only
+[ -z "$only" ] || LATER=
 smoke=${SMOKE:-all}
 mkdir -p "$build/jsmn"
 ln -sf /usr/include/jsmn.h "$build/jsmn/jsmn.h"
@@ -97,34 +98,39 @@ each() {
     proved=0
     for mark in - tables wraps; do "$@"; done
 }
-# The functions of which a goal is not proved by $log. A goal is called typed_cast_FUNCTION_..., and some have one
-# underscore where the function has two.
-unproved_functions() { # HEADER
-    sed -n "s/^\[wp\] ${unproved}typed_cast_//p" "$log" | awk -v list="$build/$1.list" '
+# The functions whose goals $work/missing names. A goal is called typed_cast_FUNCTION_..., and some have one underscore
+# where the function has two.
+functions_of_missing() { # HEADER
+    sed 's/^typed_cast_//' "$work/missing" | awk -v list="$build/$1.list" '
         function plain(name) { gsub(/__/, "_", name); return name }
-        BEGIN { while ((getline line < list) > 0) { split(line, word, " "); name[plain(word[1]) "_"] = word[1] } }
+        BEGIN { while ((getline line < list) > 0) {
+                    split(line, word, " ")
+                    if (word[3] == "proved") name[plain(word[1]) "_"] = word[1] } }
         { longest = ""
-          for (n in name) if (index(plain($1) "_", n) == 1 && length(n) > length(longest)) longest = n
-          if (!seen[longest]++) print name[longest] }'
+          for (n in name) if (index(plain($1), n) == 1 && length(n) > length(longest)) longest = n
+          if (longest != "" && !seen[longest]++) print name[longest] }'
 }
 # cvc4 alone proves most, and the second prover uses up its time wherever the first is done. So what cvc4 did not prove
 # is tried again, function by function, by both. Times in s; a proof takes 1.3 at most, longer on a busy machine.
 prove() { # HEADER MACHDEP
-    missing=
-    for attempt in "cvc4 3" "cvc4,z3 8" "cvc4,z3 30"; do
-        # shellcheck disable=SC2086 # one word a flag
-        frama "$1" "$2" "$mark" log $provers -wp-prover "${attempt% *}" -wp-timeout "${attempt#* }"
-        if [ -z "$missing" ]; then
-            tally
-        else
-            proved_here=$(proved_goals)
-            [ -z "$proved_here" ] || proved=$((proved + missing - (${proved_here#* } - ${proved_here% *})))
-        fi
-        missing=$(grep -c "$unproved" "$log") && chosen=$(unproved_functions "$1") || break
+    # shellcheck disable=SC2086 # one word a flag
+    frama "$1" "$2" "$mark" log $provers -wp-prover cvc4 -wp-timeout 3
+    tally
+    sed -n "s/^\[wp\] $unproved\([^ ]*\).*/\2/p" "$log" > "$work/missing"
+    for timeout in 8 30; do
+        [ -s "$work/missing" ] && ! grep -q '^frama-c ended' "$log" || break
+        chosen=$(functions_of_missing "$1")
+        [ -n "$chosen" ] || break
         grep -L '"valid"' "$build"/cache/* | xargs -d '\n' rm -f # the cache keeps failures, too
+        # shellcheck disable=SC2086
+        frama "$1" "$2" "$mark" log $provers -wp-prover cvc4,z3 -wp-timeout $timeout
+        sed -n 's/^\[wp\] .*Goal \([^ ]*\) : Valid.*/\1/p' "$log" > "$work/valid"
+        mv "$work/missing" "$work/before"
+        grep -v -x -F -f "$work/valid" "$work/before" > "$work/missing"
+        proved=$((proved + $(wc -l < "$work/before") - $(wc -l < "$work/missing")))
     done
     chosen=$only
-    sed -n "s/^\[wp\] $unproved/not proved: /p" "$log"
+    sed 's/^/not proved: /' "$work/missing"
 }
 
 # A smoke test is passed if the prover does not get from what is assumed there to \false. One machine
