@@ -302,7 +302,7 @@
    then lets one attempt through, the probe. An answer to the probe closes the breaker. Use it when
    a server can be down for long, but not for one address of many servers: it would shut out the
    healthy servers. Several nodes need no breaker: an ill node is left alone. Behind a limit a dark
-   server may see fewer than the 20 attempts in 8 s that `ratio` waits for: set `in_a_row`, too.
+   server may see fewer than the 20 attempts in 8 s that `ratio` waits for: set `in_a_row` (5), too.
 
    AIMD LIMIT (retry_gates_aimd): how many attempts at once? Use it always, but not across
    processes, which cannot share it. It is 20 at first (`initial`). It halves when the server is in
