@@ -132,7 +132,7 @@ mutants() { # of $name
         changed unsent transaction.c 's/commit ? RETRY_SAFETY_MAYBE :/false ? 0 :/' "No transfer was made twice"
         changed sent transaction.c 's/: RETRY_SAFETY_YES/: RETRY_SAFETY_MAYBE/' "What was lost before its COMMIT"
         changed final transaction.c 's/else if (conflict \&\&/else if (false \&\&/' "What was lost before its COMMIT"
-        changed paid transaction.c 's/RETRY_REASON_FREE | //' "What was lost before its COMMIT"
+        changed paid transaction.c 's/RETRY_REASON_FREE | //' "What is in conflict"
         changed certain transaction.c 's/(!op.ambiguous)/(true)/' "None that was reported failed"
         changed blind transaction.c 's/READ COMMITTED/SERIALIZABLE/' "None that was reported failed"
         changed blocks transaction.c 's/reconnect();/PQreset(connection);/' "Who connects to a frozen"
