@@ -29,7 +29,7 @@ libc='memcpy|memset|_GLOBAL_OFFSET_TABLE_|__stack_chk_fail'
 calls() { symbols -u && awk '{ print $2 }' "$work/symbols" | only "$1"; }
 
 for compiler in gcc clang-19 "g++ -x c++" "clang-19 -x c++"; do
-    for level in -O0 -O2 -Os; do
+    for level in -O2 -Os; do
         name="$compiler $level"
         check "$name" makes "$work/all.o" $compiler $level -fno-pic -I. -c "$work/all.c"
         check "$name: exports nothing private" exports
