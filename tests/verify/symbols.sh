@@ -28,7 +28,7 @@ visible='-DRETRY_API=extern __attribute__((visibility("default")))'
 libc='memcpy|memset|_GLOBAL_OFFSET_TABLE_|__stack_chk_fail'
 calls() { symbols -u && awk '{ print $2 }' "$work/symbols" | only "$1"; }
 
-for compiler in gcc clang-19 "g++ -x c++" "clang-19 -x c++"; do
+for compiler in gcc clang-19 "g++ -x c++"; do
     for level in -O2 -Os; do
         name="$compiler $level"
         check "$name" makes "$work/all.o" $compiler $level -fno-pic -I. -c "$work/all.c"
