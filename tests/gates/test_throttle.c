@@ -367,7 +367,8 @@ static void test_many(void)
     uint32_t n, many = 200000 / CHECK_ONE_IN;
     for (n = 0; n < many; n++)
         add(&throttle, 1, n % 4 == 0, n / 100);
-    CHECK_EQUAL(formula(RETRY_RATIO(2), MOST, many, many / 4), threshold(&throttle, many / 100));
+    CHECK_EQUAL(formula(RETRY_RATIO(2), MOST, many, (many + 3) / 4),
+                threshold(&throttle, many / 100));
 }
 
 /* ---- an outage, and after ------------------------------------------------------------------ */
