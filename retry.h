@@ -148,7 +148,7 @@
 
    retry_classify_errno also takes what getaddrinfo returns. EAI_AGAIN is worth a retry. "Host not
    found" is final (Windows says so offline, too). libcurl sends a request again by itself, even a
-   POST, when a reused connection is dead. Copy examples/recipes/http.h (for 7.83), which stops it.
+   POST, when a reused connection is dead. Copy examples/recipes/http.h, which prevents that.
 
    gRPC: use retry_classify_grpc(status). You judge codes such as ABORTED yourself. A protocol of
    your own may use HTTP's statuses, or reasons of its own, with flags. The flag FREE is for

@@ -1,5 +1,5 @@
 /* http.h: HTTP requests by libcurl for the recipes, and what has become of one in retry.h's words.
-   Include retry.h first. */
+   Include retry.h first. It needs libcurl 7.83. */
 #ifndef RECIPES_HTTP_H
 #define RECIPES_HTTP_H
 

@@ -237,8 +237,8 @@ static retry_ms spared(void)
     return left() > needed() ? left() - needed() : 0;
 }
 
-/* The last delay of a retry: in the last eighth of what can be spared; what is left if there is
- * none. */
+/* The last delay of a retry: in the last eighth of what can be spared. All that is left, if there
+   is no such delay. */
 static retry_ms latest(void)
 {
     retry_ms spare = spared();

@@ -35,8 +35,8 @@ done
 names() { # HEADER MARK
     awk -v mark="$2" -v only="$chosen" -v later="${LATER:-}" 'BEGIN {
             n = split(only, part); for (i = 1; i <= n; i++) asked[part[i]]
-            for (i = split(later, part); i > 0; i--) seen[part[i]] = 1 }
-        $2 == mark && $3 == "proved" && (!n || $1 in asked) && !seen[$1]++ { printf "%s%s", comma, $1; comma = "," }' \
+            m = split(later, part); for (i = 1; i <= m; i++) left_out[part[i]] }
+        $2 == mark && $3 == "proved" && (!n || $1 in asked) && !($1 in left_out) && !seen[$1]++ { printf "%s%s", comma, $1; comma = "," }' \
         "$build/$1.list"
 }
 # Those of a list "NAME,NAME..." that the header has on a machine; says which ones it has not.
@@ -79,11 +79,10 @@ frama() {
         $marked "$@" -wp-fct "$names") > "$log" 2>&1 || echo "frama-c ended with status $?" >> "$log"
 }
 
-proved_goals() { sed -n 's/^\[wp\] Proved goals: *\([0-9]*\) \/ \([0-9]*\)$/\1 \2/p' "$log"; }
 # tally: adds what $log says to $goals and $proved
 tally() {
     [ -s "$log" ] && ! grep -q '^.wp. Warning: No goal generated' "$log" || return 0
-    proved_here=$(proved_goals)
+    proved_here=$(sed -n 's/^\[wp\] Proved goals: *\([0-9]*\) \/ \([0-9]*\)$/\1 \2/p' "$log")
     if [ -z "$proved_here" ] || grep '^frama-c ended with status' "$log"; then
         grep -v -E '^\[(wp|rte)|^  Missing' "$log" | tail
         proved_here="0 1"
