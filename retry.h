@@ -239,7 +239,7 @@
       yet: set a timeout.
    6. While less than half of the base is left, a retry waits 5 to 7.5 s: meanwhile it refills.
    7. A retry that cannot be paid for waits until the base has refilled what it costs (5 s), and
-      then its delay. Four wait at most, in turn; none after a time-out, or without a timeout.
+      then its delay. Four wait at most, in turn; none without a timeout.
 
       a process has retries            new, or idle for 20 s  1 success a second  10  100
       -------------------------------  ---------------------  ------------------  --  ---
@@ -249,7 +249,7 @@
    Three cases need another budget. If an error is as much work as an answer, a thousand processes
    with four retries each send too many: set budget.options.retry_cost to RETRY_TOKENS(1). If some
    connections hang while others work (a balancer), set timeout_cost to RETRY_TOKENS(0.25): else a
-   new process has one retry after a time-out. A device that would rather wait than fail takes
+   new process is late after its second time-out. A device that would rather wait than fail takes
    RETRY_BUDGET_BEST_EFFORT(1) with `expire` 0: it starts full, and pays for 20 time-outs in a row.
 
    Give each server a service: with one budget for many servers, the server that is down uses up the
@@ -469,7 +469,7 @@
      hidden in a shared library. "multiple definition": two files have RETRY_IMPLEMENTATION.
    - A crash in retry_start: the operation was not zeroed. FAIL, MISUSE: it was not started, or
      retry_service_init was not called, or retry_run's clock stands still. See RETRY_ASSERT.
-   - FAIL, BUDGET_EXHAUSTED: a new process, few successes, a time-out, or four retries wait already.
+   - FAIL, BUDGET_EXHAUSTED: few successes, and no time to wait for tokens, or four retries wait.
    - FAIL, CIRCUIT_OPEN, always: log retry_breaker_get. Do answers take over cut_after?
    - Slower than without the library, or EXPIRE, DEADLINE with nothing sent: limit.initial or
      limit.max is below calls a second x seconds of an answer. Or some operations were never ended.
@@ -1513,7 +1513,7 @@ RETRY__NO_IGNORE RETRY_API retry_step retry_next(retry_operation *op, retry_time
       delay, and in 6 nothing to pay, if the first retry goes to another that answered well last.
    5. A delay that reaches the deadline: EXPIRE, DEADLINE, with what is left.
    6. The budget pays. If it cannot, the delay becomes longer, until the base has refilled what the
-      retry costs; without a timeout or the time for that, after a time-out or a pushback: FAIL,
+      retry costs; without a timeout or the time for that, or after a pushback: FAIL,
       BUDGET_EXHAUSTED. If nobody was reached, what was paid for this attempt pays for the next.
    7. RETRY is counted; FAIL and EXPIRE end the operation. The observer is told last. */
 RETRY_API void retry_ended(retry_operation *op, unsigned copy, const retry_failure *failure,
@@ -1816,7 +1816,7 @@ RETRY__ONCE uint32_t retry__add(uint32_t a, uint32_t b)
     return a > UINT32_MAX - b ? UINT32_MAX : a + b;
 }
 
-static uint32_t retry__subtract(uint32_t a, uint32_t b)
+RETRY__ONCE uint32_t retry__subtract(uint32_t a, uint32_t b)
 {
     return a > b ? a - b : 0;
 }
@@ -3035,10 +3035,10 @@ static retry_ms retry__budget_due(const retry_budget *budget, retry_time now)
     return passed >= options->expire >> 6 ? passed : 0;
 }
 
-RETRY__COLD RETRY__WRAPS void retry__budget_refill(retry_budget *budget, retry_ms passed,
-                                                   retry_time now)
+RETRY__COLD RETRY__WRAPS void retry__budget_refill(retry_budget *budget, retry_time now)
 {
     const retry_budget_options *options = &budget->options;
+    retry_ms passed = retry__budget_due(budget, now);
     uint32_t base;
     if (passed == 0 || !retry__swap(&budget->retry__refilled, now - passed, now))
         return; /* nothing is due, or another thread accounts for it */
@@ -3058,21 +3058,20 @@ RETRY_API bool retry_budget_withdraw(retry_budget *budget, uint32_t cost, retry_
 {
     if (!retry__budget_ready(budget))
         return false;
-    retry__budget_refill(budget, retry__budget_due(budget, now), now);
+    retry__budget_refill(budget, now);
     return retry__budget_take(budget, cost) != 0;
 }
 
 /* A retry that cannot be paid for waits for what refills the base, and then its delay. At most one
-   base is owed. Not after a time-out, as what timed out may wait in the server's queue, nor after a
-   pushback, which is exact, nor without a timeout, as it would never end. */
+   base is owed. Not after a pushback, which is exact, nor without a timeout, as it would never
+   end. */
 RETRY__COLD retry_ms retry__budget_borrow(retry_budget *budget, uint32_t cost,
                                           const retry_operation *op)
 {
     const retry_budget_options *options = &budget->options;
     retry_ms left = retry__remaining(op, op->retry__now), latest, wait, delay;
     uint32_t owed, sum;
-    if (options->base_per_second == 0 || op->failure.timeout || op->failure.pushback || cost == 0 ||
-        left == UINT32_MAX)
+    if (options->base_per_second == 0 || op->failure.pushback || cost == 0 || left == UINT32_MAX)
         return 0;
     latest = retry__max(op->delay, retry__last_delay(op, left, left));
     if (latest >= left)
@@ -3109,19 +3108,18 @@ static inline uint32_t retry__budget_moved(retry_budget *budget, uint8_t how, ui
 }
 
 RETRY__COLD uint32_t retry__budget_refill_move(retry_budget *budget, uint8_t how, uint32_t amount,
-                                               const retry_operation *op, retry_ms passed)
+                                               const retry_operation *op)
 {
-    retry__budget_refill(budget, passed, op->retry__now);
+    retry__budget_refill(budget, op->retry__now);
     return retry__budget_moved(budget, how, amount, op);
 }
 
 static uint32_t retry__budget_account(retry_budget *budget, uint8_t how, uint32_t amount,
                                       const retry_operation *op)
 {
-    retry_ms passed = retry__budget_due(budget, op->retry__now);
-    if (RETRY__FAST && passed == 0)
+    if (RETRY__FAST && retry__budget_due(budget, op->retry__now) == 0)
         return retry__budget_moved(budget, how, amount, op);
-    return retry__budget_refill_move(budget, how, amount, op, passed);
+    return retry__budget_refill_move(budget, how, amount, op);
 }
 
 /* What a new bucket holds: one that expires has to earn the rest. */
@@ -4248,12 +4246,16 @@ RETRY__COLD void retry__aimd_fall(retry_aimd *aimd, retry_ms age, uint32_t now)
         retry__store(&aimd->retry__known, retry__max(before - (before >> 2), 1));
 }
 
+/* Of retry__known: the server was slow, and not full. It doubles without end until it falls. */
+#define RETRY__AIMD_SLOW UINT32_MAX
+
 /* Whether what is sent is worked on, and does not wait for its turn: answers take less than half of
    cut_after, which is ten times an answer, as it is advised. */
-static bool retry__aimd_roomy(const struct retry__attempt *attempt)
+static bool retry__aimd_roomy(const retry_aimd *aimd, const struct retry__attempt *attempt)
 {
     retry_ms cut = attempt->op->client->cut_after;
-    return cut == 0 || retry__slow(attempt->gates) < cut >> 1;
+    return cut == 0 || retry__slow(attempt->gates) < cut >> 1 ||
+           retry__load(&aimd->retry__known) == RETRY__AIMD_SLOW;
 }
 
 /* Below `initial` the limit was higher before: it comes back by a quarter of itself. From there on
@@ -4276,7 +4278,7 @@ static void retry__aimd_rise(retry_aimd *aimd, const struct retry__attempt *atte
         more = retry__max(more, retry__min(before >> 2, initial - before));
     else if (in_use < before - (before >> 2))
         return;
-    else if (in_use >= before && before < known && retry__aimd_roomy(attempt))
+    else if (in_use >= before && before < known && retry__aimd_roomy(aimd, attempt))
         more = retry__max(more, retry__min(before, known - before));
     after = retry__aimd_within(aimd, retry__add(before, more));
     if (after > before && retry__aimd_claim(&aimd->retry__change, age, now) &&
@@ -4378,6 +4380,14 @@ RETRY__COLD void retry__aimd_failed(retry_aimd *aimd, const struct retry__attemp
     }
 }
 
+/* Whether an answer took twice cut_after or longer: what was cut before would have been answered,
+   too. So the server was slow, and time-outs told nothing of how much it can do. */
+static bool retry__aimd_late(const struct retry__attempt *attempt)
+{
+    retry_ms cut = attempt->op->client->cut_after;
+    return cut != 0 && attempt->age >> 1 >= cut;
+}
+
 /* Learns from the end of a copy: only one that was sent after the last change, and after the
    cooldown that followed it, may change the limit. */
 static void retry__aimd_report(void *gate, const struct retry__attempt *attempt)
@@ -4391,6 +4401,8 @@ static void retry__aimd_report(void *gate, const struct retry__attempt *attempt)
         retry__aimd_failed(aimd, attempt, age, now);
         return;
     }
+    if (retry__load(&aimd->retry__known) != 0 && retry__aimd_late(attempt))
+        retry__store(&aimd->retry__known, RETRY__AIMD_SLOW);
     failed = retry__load(&aimd->retry__failed);
     if (failed != 0)
         retry__store(&aimd->retry__failed, failed - ((failed + 15) >> 4));
@@ -4756,7 +4768,7 @@ RETRY__QUICK retry_ms retry__attempt_follows(const retry_operation *op, const re
     uint32_t pace = gates ? retry__load(&gates->retry__pace) : 0;
     timeout = retry__max(timeout, pace >> 4 << 1);
     if ((pace & RETRY__PACE_ROUNDS) != 0)
-        timeout = retry__multiply(timeout, UINT32_C(1) << (pace & RETRY__PACE_ROUNDS));
+        timeout = retry__doubled(timeout, UINT32_MAX, pace & RETRY__PACE_ROUNDS);
     return timeout;
 }
 
@@ -6085,7 +6097,7 @@ RETRY__WRAPS static uint32_t retry__scope_hash(const void *name, size_t length, 
 static bool retry__scope_is_free(const retry_scopes *scopes, retry_scope *slot, retry_time now)
 {
     retry_ms forget = retry__or(scopes->forget, 60000);
-    retry__budget_refill(&slot->budget, retry__budget_due(&slot->budget, now), now);
+    retry__budget_refill(&slot->budget, now);
     return retry_budget_balance(&slot->budget) == retry__budget_first(&slot->budget.options) ||
            retry__passed(slot->retry__seen, now) >= forget;
 }

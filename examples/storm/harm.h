@@ -231,27 +231,21 @@ static void harm_write(FILE *file, const harm *of)
 /* ---- What is promised ------------------------------------------------------------------------ */
 
 typedef struct harm_sum {
-    uint32_t bigger;              /* worlds of one process that needs more at once */
-    double points, bigger_points; /* by which they are worse, each by over one */
-    double well;                  /* points that are lost at most where the server is well */
-    uint32_t stuck, unknown;      /* where no retries is not; without a reason */
+    double points;           /* by which worlds are worse, each by over one */
+    double well;             /* points that are lost at most where the server is well */
+    uint32_t stuck, unknown; /* where no retries is not; without a reason */
 } harm_sum;
 
 static harm_sum harm_sum_up(const harm *of)
 {
-    harm_sum s = {.bigger = 0};
+    harm_sum s = {.points = 0};
     for (uint32_t i = 0; i < worlds_count; i++) {
         uint32_t cause = harm_cause(&worlds[i]);
         double points = harm_points(&of[i]);
-        double counted = points > 1 ? points : 0;
         if (cause == HARM_MIXED)
             continue;
-        s.bigger += cause == HARM_BIGGER;
-        s.points += cause != HARM_BIGGER ? counted : 0;
-        s.bigger_points += cause == HARM_BIGGER ? counted : 0;
+        s.points += points > 1 ? points : 0;
         s.unknown += cause == HARM_UNKNOWN && points > 1;
-        if (cause == HARM_BIGGER)
-            continue;
         s.well = worlds[i].healthy ? fmax(s.well, points) : s.well;
         s.stuck += of[i].stuck[0] && !of[i].stuck[HARM_NONE];
     }

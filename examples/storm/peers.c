@@ -504,8 +504,6 @@ static void judge_harm(void)
     const harm_sum s = harm_sum_up(results->harm);
     promise_at_most("harm: worlds worse than no retries, and why is not known", s.unknown, 0);
     promise_at_most("harm: points, in all", s.points, 200);
-    promise_at_most("harm: points a world, if one process needs more than 20 at once",
-                    s.bigger_points / s.bigger, 10);
     promise_at_most("harm: points in a world that is well, at worst", s.well, 3);
     promise_at_most("harm: worlds stuck where no retries is not", s.stuck, 0);
 }

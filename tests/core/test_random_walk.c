@@ -245,7 +245,7 @@ static uint32_t charge(unsigned i, const retry_failure *failure)
     }
     cost = options->retry_cost < cost ? options->retry_cost : cost;
     owed[i] += cost;
-    CHECK(options->base_per_second != 0 && !failure->timeout);
+    CHECK(options->base_per_second != 0);
     CHECK_RANGE(0, 3000 - options->floor - 1, owed[i]);
     return cost;
 }

@@ -359,8 +359,8 @@ static bool owes(const retry_failure *failure, uint32_t cost, retry_ms *delay)
     uint64_t wait;
     if (options->retry_cost != 0 && options->retry_cost < cost)
         cost = options->retry_cost;
-    if (options->base_per_second == 0 || failure->timeout || failure->pushback || cost == 0 ||
-        last_one >= left() || operation.timeout == UINT32_MAX)
+    if (options->base_per_second == 0 || failure->pushback || cost == 0 || last_one >= left() ||
+        operation.timeout == UINT32_MAX)
         return false;
     wait = saturate(((uint64_t)model.owed + cost) * 1000 / options->base_per_second);
     wait = wait > 0 ? wait : 1;

@@ -239,6 +239,45 @@ static void test_doubles_up_to_where_it_fell(void)
     }
 }
 
+/* An answer that took twice cut_after or longer: the server was slow, and not full, so the fall
+   told nothing. The limit doubles without end, however long answers take, until it falls again. */
+static void test_late_answer(void)
+{
+    static const struct {
+        retry_ms cut_after, took;
+        uint32_t next;
+    } rows[] = {{1000, 2001, 152}, {1000, 2000, 152}, {1000, 1999, 77}, {1000, 0, 77},
+                {0, 2000, 77},     {1, 1, 77},        {1, 2, 152},      {UINT32_MAX, 5000, 77}};
+    size_t i;
+    for (i = 0; i < CHECK_COUNT(rows); i++) {
+        retry_aimd aimd = aimd_of(0);
+        struct by_hand hand;
+        retry_gates gates;
+        retry_time now = 10000;
+        check_row("cut_after %lu, an answer took %lu", (unsigned long)rows[i].cut_after,
+                  (unsigned long)rows[i].took);
+        aimd.initial = 100;
+        throttled(&aimd, 0);
+        aimd.initial = 0;
+        CHECK_EQUAL(75, answered(&aimd, ALL, 1001));
+        CHECK_EQUAL(76, answered(&aimd, ALL, 2002));
+        send(&hand, &gates, &aimd, NULL, 3004);
+        hand.client.cut_after = rows[i].cut_after;
+        by_hand_end(&hand, NULL, 3004 + rows[i].took);
+        CHECK_EQUAL(76, retry_aimd_limit(&aimd)); /* not all of it was in use */
+        send(&hand, &gates, &aimd, NULL, now - rows[i].took);
+        hand.client.cut_after = rows[i].cut_after;
+        gates.in_flight = 76;
+        by_hand_end(&hand, NULL, now);
+        CHECK_EQUAL(rows[i].next, retry_aimd_limit(&aimd));
+        if (rows[i].next == 152) {
+            CHECK_EQUAL(76, throttled(&aimd, check_after(now, 1001)));
+            CHECK_EQUAL(114, answered(&aimd, ALL, check_after(now, 2002)));
+            CHECK_EQUAL(115, answered(&aimd, ALL, check_after(now, 3003)));
+        }
+    }
+}
+
 /* From 100 to 50, up to 75 and 76, and from there to 38: now it is 57. */
 static void test_falls_again(void)
 {
@@ -1587,6 +1626,7 @@ int main(void)
     RUN(test_doubles_until_it_falls);
     RUN(test_doubles_if_quick);
     RUN(test_doubles_up_to_where_it_fell);
+    RUN(test_late_answer);
     RUN(test_falls_again);
     RUN(test_starts_at_max);
     RUN(test_fall);

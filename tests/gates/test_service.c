@@ -463,7 +463,7 @@ static void test_at_work(void)
     CHECK_EQUAL(RETRY_DO_SEND, retry_next(&op, now).what);
     CHECK(retry_budget_withdraw(&service.budget, 0, now)); /* what has expired is gone */
     CHECK(retry_budget_withdraw(&service.budget, retry_budget_balance(&service.budget), now));
-    failure.timeout = true; /* else it would wait for what comes in */
+    failure.pushback = true; /* else it would wait for what comes in */
     retry_ended(&op, 0, &failure, now);
     CHECK_EQUAL(RETRY_CAUSE_BUDGET_EXHAUSTED, retry_next(&op, now).cause);
     retry_start(&op, NULL, now);
