@@ -238,8 +238,8 @@
    5. If a retry reached nobody, the next retry is free. So you can wait for a server that is not up
       yet: set a timeout.
    6. While less than half of the base is left, a retry waits 5 to 7.5 s: meanwhile it refills.
-   7. A retry that cannot be paid for waits until the base has refilled what it costs (5 s), and
-      then its delay. Four wait at most, in turn; none without a timeout.
+   7. A retry that cannot be paid for waits until the base has refilled 0.25 tokens (5 s), or 1
+      after a time-out, and then its delay. Four wait at most, in turn; none without a timeout.
 
       a process has retries            new, or idle for 20 s  1 success a second  10  100
       -------------------------------  ---------------------  ------------------  --  ---
@@ -1816,7 +1816,7 @@ RETRY__ONCE uint32_t retry__add(uint32_t a, uint32_t b)
     return a > UINT32_MAX - b ? UINT32_MAX : a + b;
 }
 
-RETRY__ONCE uint32_t retry__subtract(uint32_t a, uint32_t b)
+static uint32_t retry__subtract(uint32_t a, uint32_t b)
 {
     return a > b ? a - b : 0;
 }
@@ -2755,8 +2755,8 @@ static void retry__charge(const retry_operation *op, const retry_failure *failur
 }
 
 /* The operation pays for a retry what the failure before it costs, and nothing if the retry goes to
-   another node. Or it borrows that, or what any other retry costs, and its delay is longer. False:
-   it cannot. */
+   another node. Or it borrows, and its delay is longer: what any other retry costs, or all after
+   a time-out, as such retries would keep a full server full. False: it cannot. */
 static bool retry__pay(retry_operation *op, uint32_t traits)
 {
     const retry_budget *budget = retry__budget(op);
@@ -2771,7 +2771,8 @@ static bool retry__pay(retry_operation *op, uint32_t traits)
     }
     if (retry__budget_move(op, RETRY__BUDGET_TAKE, cost) == 0) {
         retry_ms later;
-        cost = retry__min(cost, retry__or(budget->options.retry_cost, cost));
+        if (!op->failure.timeout)
+            cost = retry__min(cost, retry__or(budget->options.retry_cost, cost));
         later = retry__budget_move(op, RETRY__BUDGET_BORROW, cost);
         if (later == 0)
             return false;
@@ -6286,7 +6287,8 @@ static const char *retry__scan_decimal(retry__scan *scan, uint32_t decimals, uin
 }
 
 /* What is kept of a number of which `scale` is kept for 1. */
-static uint64_t retry__scaled(uint32_t whole, uint32_t billionths, uint32_t scale, uint32_t round)
+RETRY__ONCE uint64_t retry__scaled(uint32_t whole, uint32_t billionths, uint32_t scale,
+                                   uint32_t round)
 {
     return retry__product(whole, scale) +
            retry__quotient(retry__product(billionths, scale) + round, 1000000000);

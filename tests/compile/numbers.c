@@ -501,9 +501,10 @@ static void print_service(void)
            tokens(retry_budget_balance(&service.budget)), tokens(options->base_per_second));
     printf(MANUAL "37 %% of it are left after %g s\n", seconds(options->expire));
     n = waiting(options, &first);
-    printf(MANUAL "waits until the base has refilled what it costs (%g s), and then its delay. %s "
-                  "wait at most,\n",
-           seconds(first), word(n, 4, "Four"));
+    printf(MANUAL "waits until the base has refilled %g tokens (%g s), or %g after a time-out, and "
+                  "then its delay. %s wait at most,\n",
+           tokens(options->retry_cost), seconds(first), tokens(options->timeout_cost),
+           word(n, 4, "Four"));
     printf(MANUAL "it starts full, and pays for %u time-outs in a row\n",
            whole(options->capacity / retry_aimd_limit(&service.limit) / options->timeout_cost));
     printf(MANUAL "while there are %g tokens\n", 2 * tokens(options->timeout_cost));

@@ -70,14 +70,16 @@ static void test_wait_in_line(void)
     CHECK(retry_budget_withdraw(&budget, 250, now));
 }
 
-/* After a time-out, and throttled, it pays what any other retry does. */
+/* Throttled, it pays what any other retry does; after a time-out, a whole token. */
 static void test_of_what_failures(void)
 {
     retry_budget_options options = preset();
     retry_failure failure = check_failure_of(RETRY_REASON_KV_LOCKED);
     set_up(&options);
     failure.timeout = true;
-    CHECK_WAITS(5100, fails(60000, &failure, START));
+    CHECK_DECISION(FAIL, BUDGET_EXHAUSTED, fails(20000, &failure, START));
+    CHECK_WAITS(20100, fails(60000, &failure, START));
+    set_up(&options);
     failure.timeout = false;
     failure.pushback = true; /* an exact order */
     failure.retry_after = 100;
@@ -85,10 +87,10 @@ static void test_of_what_failures(void)
     failure.pushback = false;
     failure.retry_after = 0;
     failure.throttle = true;
-    CHECK_WAITS(10100, fails(60000, &failure, START));
+    CHECK_WAITS(5100, fails(60000, &failure, START));
     failure.retry_after = 7000; /* first the tokens, then what the server asks for */
     policy.retry_after_spread = 1;
-    CHECK_WAITS(22000, fails(60000, &failure, START));
+    CHECK_WAITS(17000, fails(60000, &failure, START));
 }
 
 /* A wait that passes half of what is left is the last: it ends in its last eighth, if the tokens

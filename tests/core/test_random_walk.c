@@ -157,7 +157,7 @@ static void set_up(void)
         uint32_t base;
     } rows[BUDGETS] = {
         {2500, 700, 300, 100, 0, false, false, 0},
-        {0, 3000, 200, 50, 1000, true, false, 777},
+        {1500, 3000, 20, 5, 1000, true, false, 20},
         {2500, 700, 900, 100, 8000, false, true, 0},
     };
     unsigned i;
@@ -243,7 +243,8 @@ static uint32_t charge(unsigned i, const retry_failure *failure)
         levels[i] -= cost;
         return cost;
     }
-    cost = options->retry_cost < cost ? options->retry_cost : cost;
+    if (!failure->timeout && options->retry_cost < cost)
+        cost = options->retry_cost;
     owed[i] += cost;
     CHECK(options->base_per_second != 0);
     CHECK_RANGE(0, 3000 - options->floor - 1, owed[i]);

@@ -21,7 +21,7 @@ check "none is missed" lacks all "MISSED"
 for setup in "no retries" "gRPC, 500 ms" "Gradient2, 3 tries" "retry\.h" "(an oracle)"; do
     check "$setup: three tables" count all "^$setup \{2,\}[0-9]" 3
 done
-check "sixteen promises" count all "^kept  " 16
+check "fifteen promises" count all "^kept  " 15
 check "no cell without a reason" lacks all "without a reason"
 check "cells in which others do better" shows all "^  lost .* 1000 endless .* points more: "
 check "seven groups of bars" test "$(wc -l < "$work/peers.tsv")" -eq 7

@@ -357,7 +357,7 @@ static bool owes(const retry_failure *failure, uint32_t cost, retry_ms *delay)
     const retry_budget_options *options = &budget.options;
     retry_ms last_one = *delay > latest() ? *delay : latest();
     uint64_t wait;
-    if (options->retry_cost != 0 && options->retry_cost < cost)
+    if (!failure->timeout && options->retry_cost != 0 && options->retry_cost < cost)
         cost = options->retry_cost;
     if (options->base_per_second == 0 || failure->pushback || cost == 0 || last_one >= left() ||
         operation.timeout == UINT32_MAX)
