@@ -295,7 +295,7 @@
       throttle         32             142                   for 4 s more drops what would succeed
       rate             56             95; at its limit 157  attempts are PACED, or fail
       latency          24             111
-      hedging          48             285; a copy 1,069     32 bytes a copy; 5 % more attempts
+      hedging          48             237; a copy 970       32 bytes a copy; 5 % more attempts
 
    CIRCUIT BREAKER (retry_gates_breaker): is it worth trying? It opens when half of 20 or more
    attempts within 8 s were unhealthy: no answer, or a 5xx. Then it refuses everything for 2 s, and
@@ -453,8 +453,8 @@
    irq_unlock(state) on Zephyr; FreeRTOS: examples/freertos.
 
    C++, THREADS, FORK
-   C++: zero a struct with {} (-Wextra warns of {0}). A lambda without captures is a
-   retry_attempt_fn; for others see examples/lambda.cpp. A callback must catch exceptions.
+   C++: zero a struct with {} (-Wextra warns of {0}). Do not keep a service in a std::vector.
+   A lambda without captures is a retry_attempt_fn (see examples/lambda.cpp). No callback may throw.
 
    Threads: an operation, a hedge or a connection belongs to one thread at a time. Only
    retry_scope_client needs a lock. Do not change a client, strategy or policy while threads use it.
@@ -467,8 +467,8 @@
    TROUBLE
    - "undefined reference to retry_start": no file has RETRY_IMPLEMENTATION, or the function is
      hidden in a shared library. "multiple definition": two files have RETRY_IMPLEMENTATION.
-   - A crash in retry_start: the operation was not zeroed. FAIL, MISUSE: it was not started, or
-     retry_service_init was not called, or retry_run's clock stands still. See RETRY_ASSERT.
+   - A crash in retry_start: the operation was not zeroed. FAIL, MISUSE: retry_start or
+     retry_service_init is missing, a service has moved, or a clock stands still. See RETRY_ASSERT.
    - FAIL, BUDGET_EXHAUSTED: few successes, and no time to wait for tokens, or four retries wait.
    - FAIL, CIRCUIT_OPEN, always: log retry_breaker_get. Do answers take over cut_after?
    - Slower than without the library, or EXPIRE, DEADLINE with nothing sent: limit.initial or
@@ -1251,8 +1251,8 @@ typedef struct retry_breaker {
     uint32_t retry__state;  /* private: generation and state, or what half-open counts */
     uint32_t retry__since;  /* private: ms; when it opened or probed last; in CLOSED also when a
                                broken connection was counted last */
-    uint32_t retry__in_a_row;     /* private: sick reports; sick rounds of probes */
-    retry__window retry__reports; /* private: all, and the sick ones */
+    uint32_t retry__in_a_row;     /* private: unhealthy reports; rounds of probes */
+    retry__window retry__reports; /* private: all, and the unhealthy ones */
 } retry_breaker;
 
 /* Goes back, as it is, with the report or the release of its attempt. */
@@ -1369,7 +1369,7 @@ typedef struct retry_rate {
                        (default: 0: an eighth of a second's, at least 1) */
     uint32_t retry__limit;     /* private: thousandths a second; 0: none but `max` */
     uint32_t retry__held;      /* private: the limit before it last rose; 0 without one */
-    uint32_t retry__good;      /* private: the limit when last some were throttled, and some not */
+    uint32_t retry__edge;      /* private: the limit when last some were throttled, and some not */
     uint32_t retry__half;      /* private: ms; start of the half second under way */
     uint32_t retry__accepted;  /* private: answers in it that were not throttled */
     uint32_t retry__throttled; /* private: answers in it that were */
@@ -1426,8 +1426,8 @@ struct retry_gates {
     uint32_t retry__ill;      /* private: of a node: when it failed last, and how often in a row */
     uint16_t rank;            /* of a node: those with less come before it (default: 0) */
     retry__gate retry__gates[5]; /* private: in the order in which they are asked */
-    uint8_t (*retry__drive)(struct retry__attempt *attempt,
-                            uint8_t what); /* private: asks, tells */
+    uint8_t (*retry__on_event)(struct retry__attempt *attempt,
+                               uint8_t what); /* private: asks, tells */
 };
 
 /* Each adds one gate, whose code is then linked, or takes it out (NULL). NULL gates: nothing. */
@@ -1490,8 +1490,9 @@ RETRY_API void retry_start(retry_operation *op, const retry_service *service, re
    - The AIMD limit: PACED for a random time, longer for those who have more time left.
    - The rate: PACED until its time has come; THROTTLED if that is `wait` or more away (`delay` ms).
    - A wait would leave less than an attempt needs: EXPIRE, DEADLINE, at once. It needs the least of
-     an eighth of the timeout, half of cut_after and twice what answers take now, as far as they are
-     known; but no less than answers take now (half of the timeout at most).
+     an eighth of the timeout, half of cut_after (without it, of attempt_timeout) and twice what
+     answers take now, as far as they are known; but no less than answers take now (half of the
+     timeout at most).
    Refused, copy 0 ends the operation: FAIL with that cause, or EXPIRE. The charge of its retry goes
    back, and the observer hears of it with a NULL failure. END's `delay` is 0 but for these, for
    BUDGET_EXHAUSTED (the delay that the strategy gave) and EXPIRE (the ms that were left, or that
@@ -1580,6 +1581,7 @@ struct retry_service {
     retry_budget budget; /* (default, if capacity is 0: RETRY_BUDGET_BEST_EFFORT(limit.initial)) */
     retry_aimd limit;    /* initial, max: attempts at once, at first and at most (20, 1000) */
     retry_gates gates;
+    const retry_service *retry__at; /* private: where it was set up; it is of use only there */
 };
 
 /* Fills in what is zero, fills the bucket, and sets the client's strategy, budget and gates, those
@@ -2044,7 +2046,7 @@ typedef char retry__reasons_fit_32_bits[RETRY_REASON_COUNT < 32 ? 1 : -1];
 enum {
     RETRY__TRAIT_UNKNOWN = 0x01, /* UNKNOWN, and what is no reason: not retried */
     RETRY__TRAIT_UNSENT = 0x02,
-    RETRY__TRAIT_SICK = 0x04,
+    RETRY__TRAIT_UNHEALTHY = 0x04,
     RETRY__TRAIT_HARMLESS = 0x08, /* nothing to retry: no reason, not the server's fault */
     RETRY__TRAIT_ALLOWS = RETRY_REASON_ALLOWS_NON_IDEMPOTENT,
     RETRY__TRAIT_ALWAYS = RETRY_REASON_ALWAYS,
@@ -2068,7 +2070,7 @@ static bool retry__reason_is_user(retry_reason reason)
      UINT32_C(1) << RETRY_REASON_CLIENT_THROTTLED)
 
 /* The other end is unhealthy: it did not answer, or broke. */
-#define RETRY__REASONS_SICK                                      \
+#define RETRY__REASONS_UNHEALTHY                                 \
     (UINT32_C(1) << RETRY_REASON_SOCKET_NOT_AVAILABLE |          \
      UINT32_C(1) << RETRY_REASON_SERVICE_NOT_AVAILABLE |         \
      UINT32_C(1) << RETRY_REASON_NODE_NOT_AVAILABLE |            \
@@ -2086,7 +2088,7 @@ static uint8_t retry__traits(retry_reason reason)
         (RETRY_REASON_##name == RETRY_REASON_CLIENT_THROTTLED ? RETRY__TRAIT_THROTTLED : 0) | \
         ((allows) ? RETRY__TRAIT_ALLOWS : 0) | ((always) ? RETRY__TRAIT_ALWAYS : 0) |         \
         (RETRY__REASONS_UNSENT >> RETRY_REASON_##name & 1 ? RETRY__TRAIT_UNSENT : 0) |        \
-        (RETRY__REASONS_SICK >> RETRY_REASON_##name & 1 ? RETRY__TRAIT_SICK : 0) |            \
+        (RETRY__REASONS_UNHEALTHY >> RETRY_REASON_##name & 1 ? RETRY__TRAIT_UNHEALTHY : 0) |  \
         (RETRY__REASONS_BLAMELESS >> RETRY_REASON_##name & 1 ? RETRY__TRAIT_BLAMELESS : 0),
     /* one entry more, as gcc 12 falsely warns of an index past the end otherwise */
     static const uint8_t traits[] = {RETRY_REASONS(RETRY__X) RETRY__TRAIT_UNKNOWN};
@@ -2504,7 +2506,7 @@ RETRY__ONCE uint32_t retry__budget_base(const retry_budget_options *options)
 
 /* Whether the next retry is one of the last: the budget holds less than half of its base, also with
    what has come in meanwhile. What was never sent spent nothing. */
-static bool retry__poor(const retry_operation *op, uint32_t traits)
+static bool retry__budget_nearly_empty(const retry_operation *op, uint32_t traits)
 {
     const retry_budget *budget = retry__budget(op);
     uint32_t half;
@@ -2527,8 +2529,8 @@ RETRY__ONCE retry_ms retry__slow(const retry_gates *gates)
    take now, half of the timeout at most. With less it would be work in vain. */
 static retry_ms retry__attempt_least(const retry_operation *op, const retry_gates *gates)
 {
-    retry_ms cut = op->client->cut_after, slow = retry__slow(gates);
-    retry_ms least = retry__or(op->timeout >> 3, 1);
+    retry_ms cut = retry__or(op->client->cut_after, op->client->attempt_timeout);
+    retry_ms slow = retry__slow(gates), least = retry__or(op->timeout >> 3, 1);
     if (cut != 0)
         least = retry__min(least, cut - (cut >> 1));
     if (slow != 0)
@@ -2550,7 +2552,7 @@ RETRY__COLD retry_ms retry__last_delay(const retry_operation *op, retry_ms delay
 
 /* The last that a budget pays for help most when they are late: the longest delay to half more.
    Meanwhile the base refills what one costs, so a lone operation does not run dry. */
-static retry_ms retry__late_delay(const retry_backoff *backoff, const retry_operation *op)
+static retry_ms retry__longest_delay(const retry_backoff *backoff, const retry_operation *op)
 {
     retry_ms longest = retry__longest(backoff);
     return retry__pick(longest, retry__add(longest, longest >> 1), retry__draw(op->client));
@@ -2568,8 +2570,8 @@ RETRY__INLINE retry_action retry__policy(const retry_strategy *self, const retry
         return retry_action_none(RETRY_CAUSE_ATTEMPTS_EXHAUSTED);
     if (failure->throttle && policy->throttle_backoff.initial != 0)
         backoff = &policy->throttle_backoff;
-    if (backoff->max != 0 && retry__poor(op, traits))
-        delay = retry__late_delay(backoff, op);
+    if (backoff->max != 0 && retry__budget_nearly_empty(op, traits))
+        delay = retry__longest_delay(backoff, op);
     else if (RETRY__FAST && backoff->jitter <= RETRY_JITTER_FULL)
         delay = retry__pick(backoff->min, retry__base(backoff, retry__position(op)),
                             retry__draw(op->client));
@@ -3689,11 +3691,11 @@ static bool retry__is_unsent(const retry_failure *failure)
 
 /* What an attempt counts for at a gate. */
 enum {
-    RETRY__UNSENT,   /* it was never sent: this and the next two are no outcome */
-    RETRY__GIVEN_UP, /* nobody waits for it any more */
-    RETRY__LOST,     /* another copy was faster; but see breakers */
-    RETRY__SICK,     /* the other end did not answer, or broke */
-    RETRY__ANSWERED  /* somebody is there, if only to say no */
+    RETRY__UNSENT,    /* it was never sent: this and the next two are no outcome */
+    RETRY__GIVEN_UP,  /* nobody waits for it any more */
+    RETRY__LOST,      /* another copy was faster; but see breakers */
+    RETRY__UNHEALTHY, /* the other end did not answer, or broke */
+    RETRY__ANSWERED   /* somebody is there, if only to say no */
 };
 
 /* Of one that failed. */
@@ -3707,13 +3709,13 @@ RETRY__COLD uint8_t retry__outcome(const retry_failure *failure)
     if (retry__is_refusal(failure->reason))
         return RETRY__UNSENT;
     if (failure->timeout)
-        return RETRY__SICK;
+        return RETRY__UNHEALTHY;
     if (failure->throttle && failure->fault != RETRY_FAULT_SERVER && !retry__is_unsent(failure))
         return RETRY__ANSWERED; /* a quota, as gRPC says */
-    if ((retry__traits(failure->reason) & RETRY__TRAIT_SICK) != 0)
-        return RETRY__SICK;
+    if ((retry__traits(failure->reason) & RETRY__TRAIT_UNHEALTHY) != 0)
+        return RETRY__UNHEALTHY;
     if (retry__reason_is_user(failure->reason) && failure->fault == RETRY_FAULT_SERVER)
-        return RETRY__SICK;
+        return RETRY__UNHEALTHY;
     return failure->unsent ? RETRY__UNSENT : RETRY__ANSWERED;
 }
 
@@ -3725,7 +3727,7 @@ enum { RETRY__ASK, RETRY__FORGET, RETRY__END };
 enum {
     RETRY__COPY_WIRE = 1,   /* sent, and not ended */
     RETRY__COPY_CANCEL = 2, /* its CANCEL is due */
-    RETRY__COPY_LONE = 4,   /* on the wire, with all the time left: no retry could follow */
+    RETRY__COPY_UNCUT = 4,  /* on the wire, with all the time left: no retry could follow */
     RETRY__COPY_DRAWN = 8,  /* before: a throttle has let it pass */
     RETRY__COPY_KEPT = 16   /* before: a rate keeps an instant for it */
 };
@@ -3757,8 +3759,8 @@ static bool retry__is_good(const struct retry__attempt *attempt)
 /* ---- Rolling window ------------------------------------------------------------------------ */
 
 /* A window has two halves: the one under way and the one before. Each has two counts: all reports,
-   and the marked ones (the sick, the accepted). retry__half is twice the instant at which the half
-   under way began, modulo 2^32. Its lowest bit says which half that is. */
+   and the marked ones (the unhealthy, the accepted). retry__half is twice the instant at which the
+   half under way began, modulo 2^32. Its lowest bit says which half that is. */
 #define RETRY__WINDOW_COUNT UINT32_C(0x1fffffff) /* of a count; above it: how often emptied */
 
 typedef struct retry__sums {
@@ -3839,11 +3841,11 @@ static retry__sums retry__window_sum(const retry__window *window)
 #define RETRY__BREAKER_FLIGHT UINT32_C(0x000000ff)
 #define RETRY__BREAKER_LOW UINT32_C(0x0000ffff)
 
-/* Of retry__in_a_row: the sick reports in a row, and the rounds of sick probes in a row. */
+/* Of retry__in_a_row: the unhealthy reports in a row, and the rounds of such probes in a row. */
 #define RETRY__BREAKER_IN_A_ROW UINT32_C(0x0000ffff)
 #define RETRY__BREAKER_ROUNDS UINT32_C(0x00ff0000)
 
-/* ms that it stays open, doubled for each round of sick probes. */
+/* ms that it stays open, doubled for each round of unhealthy probes. */
 static retry_ms retry__breaker_open(const retry_breaker *breaker)
 {
     retry_ms open = retry__span(breaker->open, 2000);
@@ -3859,7 +3861,7 @@ typedef struct retry__breaker_view {
     uint32_t since, word;
 } retry__breaker_view;
 
-static retry__breaker_view retry__breaker_look(const retry_breaker *breaker)
+static retry__breaker_view retry__breaker_read(const retry_breaker *breaker)
 {
     retry__breaker_view view;
     view.since = retry__load(&breaker->retry__since);
@@ -3897,7 +3899,7 @@ static bool retry__breaker_change(retry_breaker *breaker, retry__breaker_view *v
     if (retry__swap(&breaker->retry__since, view->since, now) &&
         retry__swap(&breaker->retry__state, view->word, next))
         return true;
-    *view = retry__breaker_look(breaker);
+    *view = retry__breaker_read(breaker);
     return false;
 }
 
@@ -3941,17 +3943,17 @@ static bool retry__breaker_trips(const retry_breaker *breaker, uint32_t row)
 }
 
 /* Counts a report on a permit of CLOSED. True: that opened it. */
-static bool retry__breaker_count(retry_breaker *breaker, retry__breaker_view view, bool sick,
+static bool retry__breaker_count(retry_breaker *breaker, retry__breaker_view view, bool unhealthy,
                                  uint32_t now)
 {
     uint32_t *half = retry__window_at(&breaker->retry__reports, breaker->window, 8000, now);
     uint32_t row, word = view.word;
     retry__breaker_add(breaker, view.word, &half[0], RETRY__WINDOW_COUNT, 1);
-    if (sick)
+    if (unhealthy)
         retry__breaker_add(breaker, view.word, &half[1], RETRY__WINDOW_COUNT, 1);
     row = retry__breaker_add(breaker, view.word, &breaker->retry__in_a_row, RETRY__BREAKER_IN_A_ROW,
-                             sick ? 1 : 0);
-    if (!sick || !retry__breaker_trips(breaker, row))
+                             unhealthy ? 1 : 0);
+    if (!unhealthy || !retry__breaker_trips(breaker, row))
         return false;
     while (view.word == word) { /* the instant alone may change: a connection broke */
         if (retry__breaker_change(breaker, &view, retry__breaker_next(word, RETRY_BREAKER_OPEN),
@@ -3997,7 +3999,7 @@ static bool retry__breaker_probed(retry_breaker *breaker, retry__breaker_view vi
     uint32_t ticket = view.word >> 16;
     while (view.word >> 16 == ticket && (view.word & RETRY__BREAKER_NEEDED) != 0) {
         uint32_t next;
-        if (outcome == RETRY__SICK) {
+        if (outcome == RETRY__UNHEALTHY) {
             next = retry__breaker_next(view.word, RETRY_BREAKER_OPEN);
             if (!retry__breaker_change(breaker, &view, next, now))
                 continue;
@@ -4010,7 +4012,7 @@ static bool retry__breaker_probed(retry_breaker *breaker, retry__breaker_view vi
             retry__breaker_empty(breaker, view.word);
         if (retry__swap(&breaker->retry__state, view.word, next))
             return next >> 16 != ticket;
-        view = retry__breaker_look(breaker);
+        view = retry__breaker_read(breaker);
     }
     return false;
 }
@@ -4027,18 +4029,18 @@ static bool retry__of_connection(const retry_failure *failure)
 static bool retry__breaker_end(retry_breaker *breaker, uint16_t ticket, retry_ms elapsed,
                                uint8_t outcome, const retry_failure *failure, uint32_t now)
 {
-    retry__breaker_view view = retry__breaker_look(breaker);
+    retry__breaker_view view = retry__breaker_read(breaker);
     if (view.word >> 16 != ticket)
         return false;
     if (outcome == RETRY__ANSWERED && breaker->slow != 0 && elapsed >= breaker->slow)
-        outcome = RETRY__SICK;
+        outcome = RETRY__UNHEALTHY;
     if ((view.word & RETRY__BREAKER_LOW) != RETRY_BREAKER_CLOSED)
         return retry__breaker_probed(breaker, view, elapsed, outcome, now);
-    if (outcome < RETRY__SICK)
+    if (outcome < RETRY__UNHEALTHY)
         return false;
     if (retry__of_connection(failure) && retry__breaker_knows(breaker, &view, elapsed, now))
         return false;
-    return retry__breaker_count(breaker, view, outcome == RETRY__SICK, now);
+    return retry__breaker_count(breaker, view, outcome == RETRY__UNHEALTHY, now);
 }
 
 /* The word with one more probe in flight. 0, which no word is: none may be sent; in OPEN *wait says
@@ -4068,7 +4070,7 @@ RETRY_API retry_permit retry_breaker_ask(retry_breaker *breaker, bool may_probe,
     permit.retry__asked = now;
     if (!breaker)
         return permit;
-    view = retry__breaker_look(breaker);
+    view = retry__breaker_read(breaker);
     while ((view.word & RETRY__BREAKER_LOW) != RETRY_BREAKER_CLOSED) {
         uint32_t next = retry__breaker_probe(breaker, view, now, &permit.wait);
         permit.granted = may_probe && next != 0;
@@ -4110,7 +4112,7 @@ RETRY_API void retry_breaker_set(retry_breaker *breaker, uint8_t state, retry_ti
     uint32_t next;
     if (!breaker || state > RETRY_BREAKER_ISOLATED)
         return;
-    view = retry__breaker_look(breaker);
+    view = retry__breaker_read(breaker);
     do {
         retry__breaker_empty(breaker, view.word);
         next = retry__breaker_next(view.word, state == RETRY_BREAKER_HALF_OPEN
@@ -4131,7 +4133,7 @@ RETRY_API uint8_t retry_breaker_state(const retry_breaker *breaker, retry_time n
     uint32_t low;
     if (!breaker)
         return RETRY_BREAKER_CLOSED;
-    view = retry__breaker_look(breaker);
+    view = retry__breaker_read(breaker);
     low = view.word & RETRY__BREAKER_LOW;
     if ((low & RETRY__BREAKER_NEEDED) != 0 ||
         (low == RETRY_BREAKER_OPEN &&
@@ -4189,7 +4191,7 @@ static void retry__throttle_report(void *gate, const struct retry__attempt *atte
 {
     retry_throttle *throttle = (retry_throttle *)gate;
     uint32_t *half;
-    if (attempt->outcome < RETRY__SICK)
+    if (attempt->outcome < RETRY__UNHEALTHY)
         return;
     half = retry__window_at(&throttle->retry__requests, throttle->window, 4000, attempt->now);
     retry__fetch_add(&half[0], 1);
@@ -4374,7 +4376,7 @@ RETRY__COLD void retry__aimd_failed(retry_aimd *aimd, const struct retry__attemp
         retry__aimd_fall(aimd, age, now);
     if (failure->throttle && row >= 4) /* the fifth */
         retry__aimd_hold(aimd, failure->retry_after, failed, attempt->op, now);
-    if (attempt->outcome == RETRY__SICK) { /* 100 ms doubling to a second, the upper half */
+    if (attempt->outcome == RETRY__UNHEALTHY) { /* 100 ms doubling to a second, the upper half */
         retry_ms most = retry__max(attempt->op->timeout >> 1, 100); /* or it outlasts operations */
         retry_ms pause = retry__min(UINT32_C(100) << retry__min(row, 4), retry__min(most, 1000));
         retry__aimd_begin_pause(aimd, 0, pause >> 1, pause, attempt->op, now);
@@ -4383,7 +4385,7 @@ RETRY__COLD void retry__aimd_failed(retry_aimd *aimd, const struct retry__attemp
 
 /* Whether an answer took twice cut_after or longer: what was cut before would have been answered,
    too. So the server was slow, and time-outs told nothing of how much it can do. */
-static bool retry__aimd_late(const struct retry__attempt *attempt)
+static bool retry__aimd_was_slow(const struct retry__attempt *attempt)
 {
     retry_ms cut = attempt->op->client->cut_after;
     return cut != 0 && attempt->age >> 1 >= cut;
@@ -4396,13 +4398,13 @@ static void retry__aimd_report(void *gate, const struct retry__attempt *attempt)
     retry_aimd *aimd = (retry_aimd *)gate;
     retry_ms age = retry__max(attempt->age, retry__span(aimd->cooldown, 0));
     uint32_t now = retry__max(attempt->now, 1), failed; /* 0 is "never" */
-    if (attempt->outcome < RETRY__SICK)
+    if (attempt->outcome < RETRY__UNHEALTHY)
         return;
     if (!retry__is_good(attempt)) {
         retry__aimd_failed(aimd, attempt, age, now);
         return;
     }
-    if (retry__load(&aimd->retry__known) != 0 && retry__aimd_late(attempt))
+    if (retry__load(&aimd->retry__known) != 0 && retry__aimd_was_slow(attempt))
         retry__store(&aimd->retry__known, RETRY__AIMD_SLOW);
     failed = retry__load(&aimd->retry__failed);
     if (failed != 0)
@@ -4431,7 +4433,7 @@ static void retry__rate_update(retry_rate *rate, uint32_t halves)
 {
     uint32_t throttled = retry__store(&rate->retry__throttled, 0);
     uint32_t accepted = retry__store(&rate->retry__accepted, 0);
-    uint32_t quiet = retry__load(&rate->retry__quiet), good = retry__load(&rate->retry__good);
+    uint32_t quiet = retry__load(&rate->retry__quiet), edge = retry__load(&rate->retry__edge);
     uint32_t limit = retry__load(&rate->retry__limit), next = limit;
     static const uint32_t rises[] = {RETRY_RATIO(0.125), RETRY_RATIO(0.15), RETRY_RATIO(0.2),
                                      RETRY_RATIO(0.4),   RETRY_RATIO(0.8),  RETRY_RATIO(1)};
@@ -4440,11 +4442,11 @@ static void retry__rate_update(retry_rate *rate, uint32_t halves)
             next = rate->max ? rate->max : retry__multiply(retry__add(accepted, throttled), 2000);
         next = retry__rate_bound(rate, retry__max(next >> 1, retry__multiply(accepted, 2000)));
         if (accepted != 0 || limit == 0)
-            good = next;
+            edge = next;
         quiet = 0;
         halves--;
     } else if (accepted != 0 && next != 0) { /* at once back to where some were accepted */
-        next = retry__max(next, good);
+        next = retry__max(next, edge);
     }
     for (; halves != 0 && next != 0; halves--) { /* gently at first, then fast */
         next = retry__add(next, retry__scale(next, rises[retry__min(quiet, 5)]));
@@ -4452,7 +4454,7 @@ static void retry__rate_update(retry_rate *rate, uint32_t halves)
         next = quiet < 23 ? retry__rate_bound(rate, next) : 0; /* over 11.5 s after `throttled` */
     }
     retry__store(&rate->retry__quiet, quiet);
-    retry__store(&rate->retry__good, good);
+    retry__store(&rate->retry__edge, edge);
     retry__store(&rate->retry__held, limit ? retry__min(limit, next) : next);
     retry__swap(&rate->retry__limit, limit, next); /* no other thread changes it */
 }
@@ -4561,7 +4563,7 @@ static void retry__rate_report(void *gate, const struct retry__attempt *attempt)
     const retry_copy *copy = attempt->copy;
     if ((copy->retry__state & RETRY__COPY_KEPT) != 0) /* it waits, and is not sent */
         retry__rate_return(rate, copy->retry__taken, copy->retry__sent, attempt->now);
-    if (attempt->outcome < RETRY__SICK || (failure && retry__is_unsent(failure)))
+    if (attempt->outcome < RETRY__UNHEALTHY || (failure && retry__is_unsent(failure)))
         return; /* nobody accepted it, or refused it */
     retry__rate_limit(rate, attempt->now);
     if (!retry__rate_counts(rate))
@@ -4736,7 +4738,7 @@ RETRY__COLD bool retry__cut_paid(const struct retry__attempt *attempt)
 
 /* How long answers take: up at once, down by a quarter of the difference. `age`: what an answer
    took, or how long a caller waited who gave up too soon. */
-static void retry__pace_answer(const struct retry__attempt *attempt, retry_ms age)
+static void retry__pace_learn(const struct retry__attempt *attempt, retry_ms age)
 {
     uint32_t *pace = &attempt->gates->retry__pace, seen, next;
     age = retry__max(retry__min(age, RETRY__PACE_SLOWEST), 1); /* 0: none is known */
@@ -4818,7 +4820,7 @@ static retry_copy *retry__copy_at(retry_operation *op, uint32_t number)
 }
 
 /* The first copy in this state whose number is *number or more; NULL: there is none. */
-static retry_copy *retry__copy_in(retry_operation *op, uint8_t state, uint32_t *number)
+RETRY__INLINE retry_copy *retry__copy_in(retry_operation *op, uint8_t state, uint32_t *number)
 {
     retry_copy *copy;
     while ((copy = retry__copy_at(op, *number)) != NULL && (copy->retry__state & state) == 0)
@@ -4845,7 +4847,7 @@ static void retry__forget(retry_operation *op, retry_copy *copy)
         op->client->gates) { /* which may have been taken away */
         struct retry__attempt attempt;
         retry__attempt_of(&attempt, op, copy, op->client->gates);
-        op->client->gates->retry__drive(&attempt, RETRY__FORGET);
+        op->client->gates->retry__on_event(&attempt, RETRY__FORGET);
     }
     copy->retry__state &= (uint8_t) ~(RETRY__COPY_DRAWN | RETRY__COPY_KEPT);
 }
@@ -4860,14 +4862,14 @@ RETRY__QUICK void retry__copy_off(retry_operation *op, retry_copy *copy, uint8_t
         attempt.outcome = outcome;
         attempt.failure = failure;
         attempt.age = retry__passed(copy->retry__sent, op->retry__now);
-        copy->retry__gates->retry__drive(&attempt, RETRY__END);
+        copy->retry__gates->retry__on_event(&attempt, RETRY__END);
     }
     copy->retry__state = 0;
 }
 
 /* The same, and its CANCEL is due. */
-static void retry__copy_cancel(retry_operation *op, retry_copy *copy, uint8_t outcome,
-                               const retry_failure *failure)
+RETRY__ONCE void retry__copy_cancel(retry_operation *op, retry_copy *copy, uint8_t outcome,
+                                    const retry_failure *failure)
 {
     retry__copy_off(op, copy, outcome, failure);
     copy->retry__state = RETRY__COPY_CANCEL;
@@ -4887,7 +4889,7 @@ static void retry__cancel_copies(retry_operation *op, uint8_t outcome)
 
 /* Whether the budget holds less than two retries after timeouts, or what has expired meanwhile: not
    earned of late. A thousand such processes would send again what waits in the server's queue. */
-RETRY__QUICK bool retry__spent(const retry_operation *op)
+RETRY__QUICK bool retry__budget_low(const retry_operation *op)
 {
     const retry_budget *budget = op->client->budget;
     const retry_budget_options *options = &budget->options;
@@ -4910,8 +4912,8 @@ static retry_ms retry__copy_timeout(const retry_operation *op, retry_copy *copy,
         left = retry__min(left, client->attempt_timeout);
     if (client->cut_after == 0)
         return left;
-    if (client->budget && retry__spent(op)) {
-        copy->retry__state |= RETRY__COPY_LONE;
+    if (client->budget && retry__budget_low(op)) {
+        copy->retry__state |= RETRY__COPY_UNCUT;
         return left;
     }
     return retry__min(left, retry__attempt_follows(op, copy->retry__gates));
@@ -4927,7 +4929,7 @@ static uint8_t retry__ask_gates(retry_operation *op, retry_copy *copy, retry_gat
     attempt.drawn = (copy->retry__state & RETRY__COPY_DRAWN) != 0;
     attempt.left = *delay;
     attempt.wait = 0;
-    cause = gates->retry__drive(&attempt, RETRY__ASK);
+    cause = gates->retry__on_event(&attempt, RETRY__ASK);
     if (cause == RETRY_CAUSE_PACED &&
         retry__subtract(attempt.left, attempt.wait) < retry__attempt_least(op, attempt.gates)) {
         *delay = retry__max(*delay, attempt.wait);
@@ -4948,7 +4950,7 @@ static uint8_t retry__ask_copy(retry_operation *op, retry_copy *copy, retry_step
         return RETRY_CAUSE_DEADLINE;
     copy->retry__gates = NULL;
     copy->retry__node = 0;
-    if (gates && gates->retry__drive) {
+    if (gates && gates->retry__on_event) {
         uint8_t cause = retry__ask_gates(op, copy, gates, &step->delay);
         if (cause != RETRY_CAUSE_NONE)
             return cause;
@@ -5020,12 +5022,13 @@ static void retry__copy_failed(retry_operation *op, const retry_failure *failure
     }
 }
 
-/* A lone attempt has the time of one from when the budget pays again. Returns when to look. */
-static retry_ms retry__lone(retry_operation *op, retry_copy *copy)
+/* An attempt that was not to be cut has the time of others once the budget pays again. Returns when
+   to look. */
+static retry_ms retry__cut_again(retry_operation *op, retry_copy *copy)
 {
     retry_ms more = retry__attempt_follows(op, copy->retry__gates);
-    if (!retry__spent(op)) { /* the one that could not pay */
-        copy->retry__state &= (uint8_t)~RETRY__COPY_LONE;
+    if (!retry__budget_low(op)) { /* tokens have come in since */
+        copy->retry__state &= (uint8_t)~RETRY__COPY_UNCUT;
         copy->retry__timeout =
             retry__min(copy->retry__timeout,
                        retry__add(retry__passed(copy->retry__sent, op->retry__now), more));
@@ -5040,15 +5043,15 @@ static bool retry__timed_out(retry_operation *op, retry_ms *least)
     uint32_t n;
     for (n = 0; (copy = retry__copy_in(op, RETRY__COPY_WIRE, &n)) != NULL; n++) {
         retry_ms left;
-        if ((copy->retry__state & RETRY__COPY_LONE) != 0)
-            *least = retry__min(*least, retry__lone(op, copy));
+        if ((copy->retry__state & RETRY__COPY_UNCUT) != 0)
+            *least = retry__min(*least, retry__cut_again(op, copy));
         if (copy->retry__timeout == UINT32_MAX)
             continue;
         left = retry__left(copy->retry__sent, copy->retry__timeout, op->retry__now);
         if (left == 0) {
             retry_failure failure = retry__failure(RETRY_REASON_ATTEMPT_TIMED_OUT, 0);
             failure.timeout = true;
-            retry__copy_cancel(op, copy, RETRY__SICK, &failure);
+            retry__copy_cancel(op, copy, RETRY__UNHEALTHY, &failure);
             retry__copy_failed(op, &failure);
             return true;
         }
@@ -5108,7 +5111,7 @@ RETRY__COLD void retry__abandon(retry_operation *op)
 }
 
 /* One look at an operation that was started; false: look again. */
-static bool retry__look(retry_operation *op, retry_step *step)
+static bool retry__step_of(retry_operation *op, retry_step *step)
 {
     if ((op->retry__phase & RETRY__CANCELS) != 0)
         return retry__cancel_next(op, step);
@@ -5136,7 +5139,7 @@ RETRY_API retry_step retry_next(retry_operation *op, retry_time now)
         return step;
     }
     op->retry__now = now;
-    while (!retry__look(op, &step))
+    while (!retry__step_of(op, &step))
         step = retry__nothing;
     return step;
 }
@@ -5161,10 +5164,12 @@ RETRY_API void retry_start(retry_operation *op, const retry_service *service, re
     op->verdict = RETRY_VERDICT_FAIL;
     op->cause = RETRY_CAUSE_NONE;
     op->delay = 0;
-    RETRY_ASSERT((!service || service->budget.retry__account) && "retry_service_init comes first");
+    RETRY_ASSERT((!service || service->retry__at) && "retry_service_init comes first");
+    RETRY_ASSERT((!service || !service->retry__at || service->retry__at == service) &&
+                 "retry_start: the service has moved");
     RETRY_ASSERT((service || op->client) && "retry_start: neither service nor op.client");
     if (service)
-        op->client = service->budget.retry__account ? &service->client : NULL;
+        op->client = service->retry__at == service ? &service->client : NULL;
     if (!op->client) {
         op->cause = RETRY_CAUSE_MISUSE;
         retry__set_phase(op, RETRY__ENDED);
@@ -5308,21 +5313,21 @@ static void retry__pace_ended(struct retry__attempt *attempt)
     if (attempt->outcome == RETRY__ANSWERED && gates->retry__gates[RETRY__BREAKER].retry__self)
         retry__store(&gates->retry__answered, attempt->now);
     if (retry__is_good(attempt))
-        retry__pace_answer(attempt, retry__min(attempt->age, attempt->copy->retry__timeout));
-    if (!failure || attempt->outcome != RETRY__SICK ||
+        retry__pace_learn(attempt, retry__min(attempt->age, attempt->copy->retry__timeout));
+    if (!failure || attempt->outcome != RETRY__UNHEALTHY ||
         (!failure->timeout && failure->reason != RETRY_REASON_ATTEMPT_TIMED_OUT))
         return;
     if (retry__impatient(attempt)) {
         attempt->outcome = RETRY__GIVEN_UP;
         if (retry__slow(gates) != 0) /* else a node that went dark would never count */
-            retry__pace_answer(attempt, attempt->copy->retry__timeout);
+            retry__pace_learn(attempt, attempt->copy->retry__timeout);
     } else if (failure->timeout) {
         retry__pace_round(gates, attempt->copy->retry__sent, attempt->now);
     }
 }
 
 /* Asks or tells the gates of one server. */
-static uint8_t retry__gates_drive(struct retry__attempt *attempt, uint8_t what)
+static uint8_t retry__gates_event(struct retry__attempt *attempt, uint8_t what)
 {
     const retry__gate *gate = attempt->gates->retry__gates, *end = gate + RETRY__GATES;
     if (what == RETRY__ASK)
@@ -5346,8 +5351,8 @@ static void retry__gates_add(retry_gates *gates, uint32_t index, void *gate,
         return;
     gates->retry__gates[index].retry__self = gate;
     gates->retry__gates[index].retry__code = code;
-    if (!gates->retry__drive)
-        gates->retry__drive = retry__gates_drive;
+    if (!gates->retry__on_event)
+        gates->retry__on_event = retry__gates_event;
 }
 
 /* The first attempt may probe, and one with its whole time. Any other may just time out. */
@@ -5366,7 +5371,7 @@ static uint8_t retry__ask_breaker(void *gate, struct retry__attempt *attempt)
 static void retry__tell_breaker(void *gate, const struct retry__attempt *attempt)
 {
     retry__breaker_end((retry_breaker *)gate, attempt->copy->retry__ticket, attempt->age,
-                       retry__silent(attempt) ? (uint8_t)RETRY__SICK : attempt->outcome,
+                       retry__silent(attempt) ? (uint8_t)RETRY__UNHEALTHY : attempt->outcome,
                        attempt->failure, attempt->now);
 }
 
@@ -5491,35 +5496,35 @@ RETRY__INLINE bool retry__node_ill(const retry_gates *gates, retry_time now)
                         retry__passed(ill - row, now) < retry__min(UINT32_C(50) << row, 1000));
 }
 
-/* Of the answers of several nodes the one that counts. */
-typedef struct retry__nodes_answer {
+/* Of the refusals of several nodes the one that counts. */
+typedef struct retry__nodes_refusal {
     uint8_t cause; /* NONE: none was asked */
     retry_ms delay;
-    retry_gates *gates; /* whose answer it is */
-} retry__nodes_answer;
+    retry_gates *gates; /* whose refusal it is */
+} retry__nodes_refusal;
 
-/* PACED counts before CIRCUIT_OPEN, the shorter wait before the longer, else the first answer. */
-static void retry__nodes_hear(retry__nodes_answer *answer, uint8_t cause,
+/* PACED counts before CIRCUIT_OPEN, the shorter wait before the longer, else the first refusal. */
+static void retry__nodes_hear(retry__nodes_refusal *refusal, uint8_t cause,
                               const struct retry__attempt *attempt)
 {
     retry_ms delay = attempt->wait;
-    bool better = answer->cause == RETRY_CAUSE_NONE;
+    bool better = refusal->cause == RETRY_CAUSE_NONE;
     if (cause == RETRY_CAUSE_PACED || cause == RETRY_CAUSE_CIRCUIT_OPEN) {
-        if (cause == answer->cause)
-            better = delay != 0 && (answer->delay == 0 || delay < answer->delay);
+        if (cause == refusal->cause)
+            better = delay != 0 && (refusal->delay == 0 || delay < refusal->delay);
         else
-            better = answer->cause != RETRY_CAUSE_PACED;
+            better = refusal->cause != RETRY_CAUSE_PACED;
     }
     if (better) {
-        answer->cause = cause;
-        answer->delay = delay;
-        answer->gates = attempt->gates;
+        refusal->cause = cause;
+        refusal->delay = delay;
+        refusal->gates = attempt->gates;
     }
 }
 
 /* True: the node lets the copy pass. If it does not, its rate keeps no instant for the copy. */
 static bool retry__ask_node(struct retry__attempt *attempt, uint32_t node,
-                            retry__nodes_answer *answer)
+                            retry__nodes_refusal *refusal)
 {
     uint8_t cause;
     attempt->gates = &attempt->op->client->gates[node];
@@ -5534,7 +5539,7 @@ static bool retry__ask_node(struct retry__attempt *attempt, uint32_t node,
     }
     if (cause == RETRY_CAUSE_CIRCUIT_OPEN && retry__load(&attempt->gates->retry__ill) == 0)
         retry__node_falls_ill(attempt->gates, attempt->now); /* a program has isolated it */
-    retry__nodes_hear(answer, cause, attempt);
+    retry__nodes_hear(refusal, cause, attempt);
     return false;
 }
 
@@ -5630,7 +5635,7 @@ static uint32_t retry__nodes_out(retry_operation *op)
 static uint8_t retry__nodes_ask(struct retry__attempt *attempt)
 {
     const retry_operation *op = attempt->op;
-    retry__nodes_answer answer = {RETRY_CAUSE_NONE, 0, NULL};
+    retry__nodes_refusal refusal = {RETRY_CAUSE_NONE, 0, NULL};
     uint32_t nodes = op->client->nodes, some = retry__min(nodes, 32);
     uint32_t first = 0, refused = 0, out = retry__nodes_out(attempt->op), i;
     if (nodes > some)
@@ -5639,24 +5644,24 @@ static uint8_t retry__nodes_ask(struct retry__attempt *attempt)
         uint32_t next = retry__nodes_next(attempt, first, some, refused, out);
         uint32_t node = first + next < nodes ? first + next : first + next - nodes;
         refused |= retry__node_bit(next);
-        if (answer.cause == RETRY_CAUSE_PACED && op->retry__elsewhere &&
+        if (refusal.cause == RETRY_CAUSE_PACED && op->retry__elsewhere &&
             retry__has_node(op->retry__failed, node))
             break;
-        if (retry__ask_node(attempt, node, &answer))
+        if (retry__ask_node(attempt, node, &refusal))
             return RETRY_CAUSE_NONE;
     }
-    attempt->wait = answer.delay;
-    attempt->gates = answer.gates;
-    return answer.cause;
+    attempt->wait = refusal.delay;
+    attempt->gates = refusal.gates;
+    return refusal.cause;
 }
 
-static uint8_t retry__nodes_drive(struct retry__attempt *attempt, uint8_t what)
+static uint8_t retry__nodes_event(struct retry__attempt *attempt, uint8_t what)
 {
     bool several = attempt->op->client->nodes > 1;
     uint8_t cause;
     if (several && what == RETRY__ASK)
         return retry__nodes_ask(attempt);
-    cause = retry__gates_drive(attempt, what);
+    cause = retry__gates_event(attempt, what);
     if (several) { /* it has ended: of several nodes no rate keeps an instant to forget */
         retry__node_learn(attempt);
         if (attempt->failure)
@@ -5673,7 +5678,7 @@ RETRY_API void retry_client_nodes(retry_client *client, retry_gates *gates, uint
     client->gates = gates;
     client->nodes = gates && count > 1 ? count : 0;
     for (node = 0; gates && node < retry__max(count, 1); node++)
-        gates[node].retry__drive = retry__nodes_drive;
+        gates[node].retry__on_event = retry__nodes_event;
 }
 
 /* ---- Hedging ------------------------------------------------------------------------------- */
@@ -5839,7 +5844,7 @@ static void retry__hedge_failed(retry_operation *op, const retry_failure *failur
     retry__hedge_rest(op);
 }
 
-static bool retry__hedge_drive(retry_operation *op, uint8_t event, const retry_failure *failure,
+static bool retry__hedge_event(retry_operation *op, uint8_t event, const retry_failure *failure,
                                retry_step *step)
 {
     retry_hedge *hedge = op->retry__hedge;
@@ -5874,7 +5879,7 @@ RETRY_API void retry_hedge_copies(retry_operation *op, retry_hedge *hedge)
         return;
     op->retry__hedge = hedge && hedge->copies ? hedge : NULL;
     if (op->retry__hedge)
-        hedge->retry__hedging = retry__hedge_drive;
+        hedge->retry__hedging = retry__hedge_event;
 }
 
 /* ---- The recommended client ---------------------------------------------------------------- */
@@ -5932,6 +5937,7 @@ RETRY_API void retry_service_init(retry_service *service, retry_time now)
         client->gates = &service->gates;
     if (client->nodes == 0)
         retry_gates_aimd(client->gates, &service->limit);
+    service->retry__at = service;
 }
 
 /* ---- A loop, for those who block ----------------------------------------------------------- */
@@ -6178,19 +6184,19 @@ RETRY_API const retry_client *retry_scope_client(retry_scopes *scopes, const voi
     X(AFTER_MAX, "retry-after-max", DURATION, retry_after_max)       \
     X(AFTER_SLACK, "retry-after-slack", DURATION, retry_after_slack) \
     X(AFTER_SPREAD, "retry-after-spread", RATIO, retry_after_spread)
-#define RETRY__BUDGET_KEYS(X)                                              \
-    X(CAPACITY, "capacity", TOKENS, options.capacity)                      \
-    X(COST, "cost", TOKENS, options.retry_cost)                            \
-    X(TIMEOUT_COST, "timeout-cost", TOKENS, options.timeout_cost)          \
-    X(THROTTLE_COST, "throttle-cost", TOKENS, options.throttle_cost)       \
-    X(SUCCESS, "success", TOKENS, options.success_deposit)                 \
-    X(REQUEST, "request", TOKENS, options.request_deposit)                 \
-    X(PER_SECOND, "per-second", TOKENS, options.refill_per_second)         \
-    X(FLOOR, "floor", TOKENS, options.floor)                               \
-    X(EXPIRE, "expire", DURATION, options.expire)                          \
-    X(BASE, "base-per-second", TOKENS, options.base_per_second)            \
-    X(REFUND_LAST, "refund-last", ANSWER, options.refund_last)             \
-    X(CHARGE_FAILURES, "charge-failures", ANSWER, options.charge_failures) \
+#define RETRY__BUDGET_KEYS(X)                                            \
+    X(CAPACITY, "capacity", TOKENS, options.capacity)                    \
+    X(COST, "cost", TOKENS, options.retry_cost)                          \
+    X(TIMEOUT_COST, "timeout-cost", TOKENS, options.timeout_cost)        \
+    X(THROTTLE_COST, "throttle-cost", TOKENS, options.throttle_cost)     \
+    X(SUCCESS, "success", TOKENS, options.success_deposit)               \
+    X(REQUEST, "request", TOKENS, options.request_deposit)               \
+    X(PER_SECOND, "per-second", TOKENS, options.refill_per_second)       \
+    X(FLOOR, "floor", TOKENS, options.floor)                             \
+    X(EXPIRE, "expire", DURATION, options.expire)                        \
+    X(BASE, "base-per-second", TOKENS, options.base_per_second)          \
+    X(REFUND_LAST, "refund-last", BOOL, options.refund_last)             \
+    X(CHARGE_FAILURES, "charge-failures", BOOL, options.charge_failures) \
     X(IN_FLIGHT, "in-flight", WHOLE, in_flight)
 
 #define RETRY__X(key, name, kind, member) RETRY__AT_##key,
@@ -6200,7 +6206,7 @@ enum { RETRY__BUDGET_KEYS(RETRY__X) RETRY__BUDGET_KEY_COUNT };
 
 /* Kinds of value: numbers, then names. */
 enum { RETRY__IS_WHOLE, RETRY__IS_TOKENS, RETRY__IS_RATIO, RETRY__IS_FACTOR, RETRY__IS_DURATION };
-enum { RETRY__IS_CURVE = RETRY__IS_DURATION + 1, RETRY__IS_JITTER, RETRY__IS_ANSWER };
+enum { RETRY__IS_CURVE = RETRY__IS_DURATION + 1, RETRY__IS_JITTER, RETRY__IS_BOOL };
 
 /* What a preset of policies says, in a fifth of the size of RETRY_POLICY_x. */
 typedef struct retry__preset {
@@ -6358,8 +6364,8 @@ static const char *retry__parse_value(retry__scan *value, uint8_t kind, unsigned
 #define RETRY__ONE_OF "not one of these:"
     static const char curves[] = RETRY__ONE_OF " exponential constant controlled";
     static const char jitters[] = RETRY__ONE_OF " full equal spread decorrelated none";
-    static const char answers[] = RETRY__ONE_OF " no yes";
-    static const char *const names[] = {curves, jitters, answers};
+    static const char booleans[] = RETRY__ONE_OF " no yes";
+    static const char *const names[] = {curves, jitters, booleans};
     uint32_t index;
     if (kind < RETRY__IS_CURVE)
         return retry__parse_number(value, kind, (uint32_t *)(void *)into);

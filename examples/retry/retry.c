@@ -11,6 +11,7 @@
 #include <getopt.h>
 #include <limits.h>
 #include <poll.h>
+#include <regex.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -41,6 +42,7 @@ static sigset_t awaited, blocked, unblocked; /* signals; the last is the mask th
 static pid_t command, companion;             /* 0: none; the command leads a process group */
 static int status, stopped_by, typed; /* of the last try; the signal that ended us, or the group */
 static uint32_t successes, in_a_row;
+static regex_t wanted; /* of --until-output */
 
 static void must(bool good, const char *what, const char *why) /* NULL: what errno says */
 {
@@ -375,6 +377,24 @@ static int run_command(char **words, bool is_hook, retry_ms limit)
     return WIFSIGNALED(raw) ? 128 + WTERMSIG(raw) : WEXITSTATUS(raw);
 }
 
+/* Whether a line that the last try has printed is wanted. */
+static bool has_printed(void)
+{
+    FILE *file = fdopen(dup(output), "r");
+    char *line = NULL;
+    size_t size = 0;
+    bool found = false;
+    must(file != NULL, "--until-output", NULL);
+    rewind(file);
+    for (ssize_t n; !found && (n = getline(&line, &size, file)) > 0;) {
+        line[strcspn(line, "\n")] = '\0';
+        found = regexec(&wanted, line, 0, NULL, 0) == 0;
+    }
+    free(line);
+    fclose(file);
+    return found;
+}
+
 /* A signal has ended us between two tries. */
 static bool stop_here(void)
 {
@@ -398,6 +418,8 @@ static bool attempt(void *words, const retry_operation *op, const retry_step *st
     snprintf(number, sizeof number, "%u", op->retries + 1);
     setenv("RETRY_ATTEMPT", number, 1);
     status = run_command(words, false, step->timeout);
+    if (status == 0 && given[UNTIL_OUTPUT] && !has_printed())
+        status = 1;
     take_tokens();
     in_a_row = status ? 0 : in_a_row + 1;
     failure->timeout = status == TIMED_OUT;
@@ -461,6 +483,11 @@ static void read_options(retry_client *client, bool has_output)
     client->attempt_timeout = *each; /* the last one that is paid for has no more */
     client->always_interval = retry_backoff_base(&policy.backoff, 0);
     successes = read_number(argument(SUCCESSES), 1);
+    if (argument(UNTIL_OUTPUT)) {
+        must(regcomp(&wanted, given[UNTIL_OUTPUT], REG_EXTENDED | REG_NOSUB) == 0,
+             given[UNTIL_OUTPUT], "no extended regular expression");
+        given[ONLY_LAST] = given[UNTIL_OUTPUT];
+    }
     must(!argument(ONLY_LAST) || has_output, "standard output", "closed");
     must(!argument(STATE) || given[BUDGET], given[STATE], "it needs --budget, too");
     argument(RETRY_AFTER_FROM);

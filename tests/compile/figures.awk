@@ -29,7 +29,7 @@ END {
         print FILENAME ": " is ", measured: " value
         exit 1
     }
-    if (is ~ /,/)
+    if (is ~ /,/ && length(value) > 3)
         value = substr(value, 1, length(value) - 3) "," substr(value, length(value) - 2)
     print FILENAME ": " is " is now " value
     printf "%s%s%s", substr(text, 1, from - 1), value, substr(text, from + size) > renewed

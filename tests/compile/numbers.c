@@ -354,6 +354,25 @@ static unsigned waiting(const retry_budget_options *options, retry_ms *first)
     return n;
 }
 
+/* ms that a retry waits whose budget holds less than half of its base. */
+static retry_ms late(const retry_budget_options *options, uint32_t (*random)(void *context))
+{
+    static const retry_policy policy = RETRY_POLICY_BEST_EFFORT;
+    const retry_failure failure = retry_classify_http(503, 0);
+    retry_client client;
+    retry_budget budget;
+    retry_operation op;
+    start(&client, &budget, options);
+    retry_budget_withdraw(&budget, retry_budget_balance(&budget) / 2 + 1, 0);
+    client.strategy = &policy.base;
+    client.random = random;
+    memset(&op, 0, sizeof op);
+    op.client = &client;
+    op.idempotent = true;
+    retry_start(&op, NULL, 0);
+    return decide(&op, &failure, 0).delay;
+}
+
 static void start_rate(retry_rate *rate, retry_gates *gates, uint32_t max)
 {
     memset(gates, 0, sizeof *gates);
@@ -500,6 +519,8 @@ static void print_service(void)
     printf(MANUAL "The base, %g token, is there at first. It does not expire, and %g a second\n",
            tokens(retry_budget_balance(&service.budget)), tokens(options->base_per_second));
     printf(MANUAL "37 %% of it are left after %g s\n", seconds(options->expire));
+    printf(MANUAL "While less than half of the base is left, a retry waits %g to %g s\n",
+           seconds(late(options, least)), seconds(late(options, most)));
     n = waiting(options, &first);
     printf(MANUAL "waits until the base has refilled %g tokens (%g s), or %g after a time-out, and "
                   "then its delay. %s wait at most,\n",

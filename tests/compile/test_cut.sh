@@ -139,7 +139,7 @@ backoff 420 core backoff
 retry-after 380 core retry_after
 connection 850 core connection
 breaker 970 gates breaker,breaker_clocks,breaker_model,breaker_states,breaker_window retry_classify_errno retry_classify_stage retry_classify_grpc
-operation 3260 core operation,left,skip_wait retry-budget client-and-operation strategies
+operation 3300 core operation,left,skip_wait retry-budget client-and-operation strategies
 END
 mkdir "$work/own"
 while read -r part most_lines folder subjects more; do

@@ -181,6 +181,21 @@ static void test_uninitialised_service(void)
 }
 
 /* What is under way is stopped first; its copy is to be cancelled. */
+/* It is of use only where it was set up, as its client points into it. */
+static void test_moved_service(void)
+{
+    static retry_service service, moved;
+    set_up();
+    retry_service_init(&service, START);
+    memcpy(&moved, &service, sizeof moved);
+    retry_start(&op, &moved, START);
+    CHECK_STOPS("the service has moved");
+    CHECK_END(FAIL, MISUSE, retry_next(&op, START));
+    retry_start(&op, &service, START);
+    CHECK_SEND(retry_next(&op, START));
+    CHECK_NO_STOP();
+}
+
 static void test_uninitialised_service_after_a_good_one(void)
 {
     static retry_service good, zeroed;
@@ -354,6 +369,7 @@ int main(void)
     RUN(test_strategy_without_a_function);
     RUN(test_uninitialised_service);
     RUN(test_uninitialised_service_after_a_good_one);
+    RUN(test_moved_service);
     RUN(test_no_client);
     RUN(test_copied_in_flight);
     RUN(test_zeroed_in_flight);

@@ -318,6 +318,39 @@ check "--only-last: output is closed, in words" shows last.err "^retry: --only-l
 check "--only-last: output cannot be written" test $? -eq 125
 check "--only-last: nothing was run" tried 0
 
+# ---- Until it prints ----
+
+program prints <<'END'
+printf 'before\ntry %s' "$(wc -l <"${0%/*}/count")"
+END
+run until --policy "$fast attempts=8" --until-output '^try [3-9]$' -- "$work/prints"
+check "--until-output: its status" ended until 0
+check "--until-output: three tries" tried 3
+check "--until-output: the last one's output" is until.out "before
+try 3"
+check "--until-output: the tries before" shows until.err 'try 2: status 1, again in'
+anew
+run until --policy "$fast attempts=2" --until-output 'before.try' -- "$work/prints"
+check "--until-output: within a line, status 1" ended until 1
+check "--until-output: within a line, two tries" tried 2
+check "--until-output: the last one's output, too" is until.out "before
+try 2"
+anew
+run until --policy "$fast attempts=3" --until-output before -- sh -c 'echo before; exit 3'
+check "--until-output: who prints it and fails has failed" ended until 3
+run until --policy "$fast" --until-output '' -- "$work/prints"
+check "--until-output: an empty pattern is in each line" tried 1
+anew
+run until --policy "$fast attempts=2" --until-output '' -- true
+check "--until-output: there is no line" ended until 1
+run until --until-output '(' -- "$work/prints"
+check "--until-output: no pattern, 125" ended until 125
+check "--until-output: no pattern, in words" shows until.err \
+    '^retry: --until-output: (: no extended regular expression$'
+check "--until-output: nothing was run" tried 0
+"$retry" --until-output x -- "$work/prints" >&- 2>"$work/until.err"
+check "--until-output: output is closed" shows until.err "standard output: closed"
+
 # ---- Environment, hooks ----
 
 run variables -n 3 -d 1ms -- sh -c 'echo "$RETRY_ATTEMPT: $RETRY_REASON"; exit $((RETRY_ATTEMPT + 2))'
@@ -711,7 +744,7 @@ check "--help: 0" ended help 0
 check "--help: 80 columns" lacks help.out '.\{81\}'
 check "--help: 40 lines" test "$(wc -l <"$work/help.out")" -le 40
 check "--help: examples first" sh -c "sed '/--timeout TIME/q' '$work/help.out' | grep -q '^  retry .*curl'"
-options="timeout attempts delay delays attempt-timeout successes on not-on stdin only-last on-retry on-failure policy
+options="timeout attempts delay delays attempt-timeout successes until-output on not-on stdin only-last on-retry on-failure policy
     budget state retry-after-from quiet version max-delay help"
 for option in $options; do check "--help: --$option" shows help.out "^  .*--$option "; done
 check "--help: no other option" test "$(grep -c '^  .. *--\|^  -., --' "$work/help.out")" -eq "$(echo $options | wc -w)"
