@@ -70,10 +70,10 @@
               retry_step step = retry_next(&op->retry, now_ms());
               op->paced = step.cause == RETRY_CAUSE_PACED;
               switch (step.what) {
-              case RETRY_DO_SEND:   send_copy(op, step.copy, step.node);    break;
-              case RETRY_DO_CANCEL: abort_copy(op, step.copy);              break;
-              case RETRY_DO_WAIT:   set_timer(op, step.delay);              return;
-              default:              finished(op, step.verdict, step.cause); return;
+              case RETRY_DO_SEND:   send_copy(op, step.copy, step.node); break;
+              case RETRY_DO_CANCEL: abort_copy(op, step.copy);           break;
+              case RETRY_DO_WAIT:   set_timer(op, step.delay);           return;
+              default:              finished(op, step);                  return;
               }
           }
       }
@@ -87,29 +87,29 @@
       retry_skip_wait(&op->retry, now_ms());             // the network is back: retry now
 
    A copy is one sending of the request. Its number is 0, unless you hedge. retry_next watches the
-   copy's time, and counts each copy as sent. If a copy cannot be sent, or the timer fires before
-   any of the copy was sent, call retry_ended before the next retry_next.
+   copy's time, and counts each copy as sent. If nothing of a copy was sent (an error, or the timer
+   fired), call retry_ended before the next retry_next, also within send_copy().
 
    When a copy is cancelled, close its connection: else a late answer is taken for the answer to the
    next request. Do not call retry_ended for this copy: the request is perhaps done.
 
-   An attempt is in flight from when it is sent until it has ended. A WAIT is PACED while as many
-   attempts are in flight as the server bears. A paced operation asks again after a random time. If
-   many operations are paced, call advance() for the oldest of them whenever a copy has ended or was
-   cancelled. Do that from your loop, not from within advance().
+   An attempt is in flight from when it is sent until it has ended. A WAIT is PACED if
+   the limit or the rate lets no attempt begin yet: it ends after a random time. If many operations
+   are paced, call advance() for the oldest of them whenever a copy has ended or was cancelled. Do
+   that from your loop, not from within advance().
 
-   Jobs from a queue: while a server is down, operations can end as fast as you begin them. So put a
-   job back if it can be done later, and wait END's `delay` (ms; 0: nobody knows) before the next
-   job. When you take the job again, set op->retry.timeout to what is left of the job's time.
-   retry_start clears `ambiguous`, so keep its value. If a server asked for more time than was left,
-   the verdict is EXPIRE, and op->retry.failure.retry_after says how much it asked for.
+   Jobs from a queue: while a server is down, operations can end as fast as you begin them. So put
+   back a job that can be done later, and wait before the next job: as long as END's `delay` or the
+   server (`retry_after`) says. When you take the job again, set op->retry.timeout to what is left
+   of the job's time. retry_start clears `ambiguous`, so keep its value.
 
       op->perhaps_done = op->perhaps_done || op->retry.ambiguous;
       bool later = end.cause == RETRY_CAUSE_DEADLINE || end.cause == RETRY_CAUSE_BUDGET_EXHAUSTED ||
                    end.cause == RETRY_CAUSE_CIRCUIT_OPEN || end.cause == RETRY_CAUSE_THROTTLED;
       if (later && (!op->perhaps_done || op->retry.idempotent)) {
+          retry_ms told = op->retry.failure.retry_after, least = end.delay ? end.delay : 1000;
           put_back(op);
-          sleep_ms(end.delay ? end.delay : 1000);
+          begin_next_job_in(told > least ? told : least);
       }
 
    FAILURES
@@ -134,9 +134,9 @@
 
    A 503 proves nothing, even with a Retry-After: a proxy may say 503 when its server had the
    request. If you know that your server says 503 only before it works, set failure.safety to
-   RETRY_SAFETY_YES. If your server honours an Idempotency-Key, set `idempotent`, and give a 409 the
-   reason SERVICE_RESPONSE_CODE_INDICATED: the first attempt is still at work. An error status
-   counts even if the rest of the answer was cut off.
+   RETRY_SAFETY_YES. If your server honours an Idempotency-Key, set `idempotent`. A 409 then means
+   that the first attempt is still at work: give it the reason SERVICE_RESPONSE_CODE_INDICATED. An
+   error status counts even if the rest of the answer was cut off.
 
    Without an answer use one of these. For HTTP/2's REFUSED_STREAM, and for a GOAWAY with a number
    below your stream's, use the last one with SERVICE_RESPONSE_CODE_INDICATED: nothing was read.
@@ -158,9 +158,9 @@
       if (status == 10) // gRPC's ABORTED: it was rolled back
           failure.reason = CONFLICT;
 
-   Databases and queues have answers of their own. In each row the server did nothing. Where the
-   table says "stop", no budget ends the retries, so count them. Set failure.code to the answer's
-   code. When op->code is this code, and op->code_retries are enough, leave the failure zeroed.
+   Databases and queues have answers of their own. In each row the server did nothing. Rows with
+   "stop" cost no tokens: set failure.code to the answer's code, and op->code_retries counts the
+   retries after this code. When there were enough, leave the failure zeroed: the operation fails.
 
       it says                                   reason                           also
       ----------------------------------------  -------------------------------  ----------------
@@ -170,7 +170,7 @@
       wrong node: READONLY, SQLSTATE 25006,     NODE_NOT_AVAILABLE               stage DISPATCH;
       NotWritablePrimary, NOT_LEADER                                             disconnect
       go there: MOVED, ASK                      USER, ALWAYS                     stop after 5
-      conflict: 40001, 40P01, badNonce          USER, FREE                       stop after a few
+      conflict: 40001, 40P01, badNonce          USER, as CONFLICT above          stop after a few
       too much: S3's SlowDown                   SERVICE_RESPONSE_CODE_INDICATED  throttle
       a quota is used up                        SERVICE_RESPONSE_CODE_INDICATED
 
@@ -227,30 +227,30 @@
    THE BUDGET
    Retries add load just when there is too much. A retry_budget is a bucket of tokens that all
    operations to one server share. A retry that the budget cannot pay for waits, or is not made
-   (FAIL, BUDGET_EXHAUSTED). A service's budget is RETRY_BUDGET_BEST_EFFORT(20):
+   (FAIL, BUDGET_EXHAUSTED). A service's budget is RETRY_BUDGET_BEST_EFFORT(20), for 20 at once:
 
    1. A retry costs 0.25 tokens, after a time-out or a throttled answer 1; a success puts 0.1 in. If
       the server said when to come back (Retry-After), the retry costs 0.25.
    2. The base, 1 token, is there at first. It does not expire, and 0.05 a second refill it.
    3. What successes put in beyond the base expires: 37 % of it are left after 10 s.
    4. cut_after ends an attempt only while there are 2 tokens. With fewer, only timeout and
-      attempt_timeout do: many small processes must not send again what waits in a queue.
-   5. If a retry reached nobody, the next retry is free. So you can wait for a server that is not up
-      yet: set a timeout.
+      attempt_timeout do: else small processes send again what waits in the server's queue.
+   5. If a retry reached nobody, the next one is free: so you can wait for a server to come up.
    6. While less than half of the base is left, a retry waits 5 to 7.5 s: meanwhile it refills.
    7. A retry that cannot be paid for waits until the base has refilled 0.25 tokens (5 s), or 1
-      after a time-out, and then its delay. Four wait at most, in turn; none without a timeout.
+      token after a time-out (20 s), and then for its delay; less if successes bring tokens. Four
+      retries wait at most, one behind the other, or one after a time-out; none without a timeout.
 
-      a process has retries            new, or idle for 20 s  1 success a second  10  100
-      -------------------------------  ---------------------  ------------------  --  ---
-      in hand                          4                      7                   43  400
-      after time-outs, or throttled    1                      1                   10  100
+      retries that tokens pay for      new, or idle for 20 s  1 success a second  10/s  100/s
+      -------------------------------  ---------------------  ------------------  ----  -----
+      after most failures              4                      7                   43    400
+      after time-outs, or throttled    1                      1                   10    100
 
    Three cases need another budget. If an error is as much work as an answer, a thousand processes
    with four retries each send too many: set budget.options.retry_cost to RETRY_TOKENS(1). If some
    connections hang while others work (a balancer), set timeout_cost to RETRY_TOKENS(0.25): else a
-   new process is late after its second time-out. A device that would rather wait than fail takes
-   RETRY_BUDGET_BEST_EFFORT(1) with `expire` 0: it starts full, and pays for 20 time-outs in a row.
+   new process waits 20 s, or fails, after its second time-out. A device that would rather wait than
+   fail takes RETRY_BUDGET_BEST_EFFORT(1) with `expire` 0: it starts with tokens for 20 time-outs.
 
    Give each server a service: with one budget for many servers, the server that is down uses up the
    retries of all. For hosts not known before there are retry_scopes. Give them a budget for the
@@ -262,7 +262,7 @@
    SEVERAL NODES
    Give each node gates of its own, and the client all of them. step.node says where to send. Set
    attempt_timeout: an attempt at a dark node then leaves time for another node. (Do not set it in a
-   fleet of a thousand small processes: they would send again what waits in a queue.)
+   fleet of a thousand small processes: they would send again what waits in the server's queue.)
 
       static retry_gates nodes[3];
       static retry_aimd limits[3]; // one each
@@ -276,7 +276,7 @@
    A node is ill after an attempt without a good answer: none, a 5xx, a 429, a bad certificate. The
    node is left alone for 100 ms to 1 s. Then one attempt at a time tries it, until an answer makes
    it well (a 404, too). If another node is not ill, the first retry goes there immediately, and is
-   free. There a Retry-After of the failed node does not count, but a pushback does.
+   free. A Retry-After of the ill node does not count then; gRPC's pushback does.
 
    A final failure ends the operation, even if another node could do it. So say NODE_NOT_AVAILABLE
    for the faults of one node (a bad certificate, a read-only replica). If replicas serve reads,
@@ -285,14 +285,14 @@
    GATES
    Gates are optional checks before an attempt. A program links only what it adds. A service has the
    AIMD limit; add others after retry_service_init: retry_gates_breaker(service.client.gates,
-   &breaker). More gates are rarely better (make together). An attempt that a gate refuses ends its
-   operation: operations that waited would all come back together.
+   &breaker). More gates are rarely better (see `make together`). A refusal ends the operation:
+   if refused operations waited, they would all come back together.
 
       gate             bytes, 64-bit  instructions, x86-64  price
       ---------------  -------------  --------------------  ----------------------------------------
       circuit breaker  64             170                   may refuse for 2 s when the node is well
       AIMD limit       60             313                   attempts over the limit are PACED
-      throttle         32             142                   for 4 s more drops what would succeed
+      throttle         32             142                   drops good attempts for 4 s more
       rate             56             95; at its limit 157  attempts are PACED, or fail
       latency          24             111
       hedging          48             237; a copy 970       32 bytes a copy; 5 % more attempts
@@ -301,15 +301,15 @@
    attempts within 8 s were unhealthy: no answer, or a 5xx. Then it refuses everything for 2 s, and
    then lets one attempt through, the probe. An answer to the probe closes the breaker. Use it when
    a server can be down for long, but not for one address of many servers: it would shut out the
-   healthy servers. Several nodes need no breaker: an ill node is left alone. Behind a limit a dark
-   server may see fewer than the 20 attempts in 8 s that `ratio` waits for: set `in_a_row` (5), too.
+   healthy servers. Several nodes need no breaker: an ill node is left alone. If a limit lets fewer
+   than 20 attempts in 8 s reach a silent server, the breaker never opens: set `in_a_row` (5), too.
 
    AIMD LIMIT (retry_gates_aimd): how many attempts at once? Use it always, but not across
    processes, which cannot share it. It is 20 at first (`initial`). It halves when the server is in
    trouble, and comes back by a quarter a round trip. While most of it is in use it grows further,
    up to `max` (1,000). If your program needs more at the start, raise `initial` (see TROUBLE).
 
-   At its floor of one, while nothing is answered, it pauses for up to a second between attempts.
+   When it is down to one, and no answer is good, attempts begin up to a second apart.
    The limit also obeys a server that blocks its callers: after five refusals with a Retry-After in
    a row it holds all attempts until that time is over, 2 s at most and an eighth more at random. If
    refused requests prolong the block, set `hold_max` to the longest block (ms; 1: no hold).
@@ -405,7 +405,7 @@
       RETRY_NO_ATOMICS      not defined  in that file        shared counters for one thread only
       RETRY_MASK()          not defined  in that file        lets no other task or handler come
       RETRY_UNMASK(state)                                    between, and ends that: see FIRMWARE
-      RETRY_ASSERT(x)       nothing      in that file        called with what misuse makes false
+      RETRY_ASSERT(x)       nothing      in that file        is given what misuse makes false
 
    INSIDE A LIBRARY
    A library brings its own copy of retry.h, which must not meet another copy. One file of the
@@ -419,10 +419,10 @@
    as extern, or Rust's bindgen sees no function. retry_sizes says what to allocate.
 
    Do not hand on a user's 0 that means "none": here 0 is the default. No timeout is UINT32_MAX, n
-   retries are max_attempts n + 1, no jitter is RETRY_JITTER_NONE, and no delay is a TABLE of one 0.
+   retries are max_attempts n + 1, no jitter is RETRY_JITTER_NONE, no delay is a `table` of one 0.
 
    A random number of your own must fill 32 bits. With the 15 bits of some rand() full jitter makes
-   0 of each delay of up to 131 s; with glibc's 31 no delay passes the middle. Combine three calls:
+   0 of each delay of up to 131 s; with glibc's 31 all delays are below half. Combine three calls:
 
       uint32_t bits = ((uint32_t)rand() << 15 ^ (uint32_t)rand()) << 15 ^ (uint32_t)rand();
 
@@ -447,7 +447,7 @@
 
    An interrupt's handler only wakes the operation's task, which calls retry_ended and retry_next. A
    Cortex-M0 and an AVR have no lock-free 32-bit atomics, so the library masks interrupts for some
-   instructions, unless one loop alone calls it and you define RETRY_NO_ATOMICS. Tasks that share a
+   instructions. If one loop alone calls it, define RETRY_NO_ATOMICS instead. Tasks that share a
    service must run privileged. On other cores without atomics, and with two cores, define
    RETRY_MASK(), which yields the state to go back to, and RETRY_UNMASK(state): irq_lock() and
    irq_unlock(state) on Zephyr; FreeRTOS: examples/freertos.
@@ -469,7 +469,7 @@
      hidden in a shared library. "multiple definition": two files have RETRY_IMPLEMENTATION.
    - A crash in retry_start: the operation was not zeroed. FAIL, MISUSE: retry_start or
      retry_service_init is missing, a service has moved, or a clock stands still. See RETRY_ASSERT.
-   - FAIL, BUDGET_EXHAUSTED: few successes, and no time to wait for tokens, or four retries wait.
+   - FAIL, BUDGET_EXHAUSTED: few successes, and no time to wait for tokens, or others wait already.
    - FAIL, CIRCUIT_OPEN, always: log retry_breaker_get. Do answers take over cut_after?
    - Slower than without the library, or EXPIRE, DEADLINE with nothing sent: limit.initial or
      limit.max is below calls a second x seconds of an answer. Or some operations were never ended.
@@ -806,6 +806,7 @@ struct retry_operation {
     uint8_t retry__phase;     /* private: RETRY__NEW ..., and whether CANCELs are due */
     uint8_t retry__since_pushback; /* private: 1 + retries since the last pushback; 0: none */
     bool retry__elsewhere;         /* private: the next retry goes to a node that is well */
+    bool retry__owes;              /* private: its delay waits for the tokens that it costs */
     uint32_t retry__failed;        /* private: a bit for each node, modulo 32, that failed */
     retry_time retry__now;         /* private: ms; when it was called last */
     retry_time retry__decided;     /* private: ms; when it was decided last; a delay begins then */
@@ -1348,7 +1349,8 @@ typedef struct retry_aimd {
     uint32_t retry__limit;  /* private: 0: it never changed, and is initial */
     uint32_t retry__fell;   /* private: ms; when it fell last; 0: never */
     uint32_t retry__change; /* private: ms; when it rose or fell last; 0: never */
-    uint32_t retry__known;  /* private: so far it doubles while all is in use; 0: it never fell */
+    uint32_t retry__known;  /* private: up to this it doubles while all is in use; 0: it never
+                               fell; UINT32_MAX: without end */
     uint32_t retry__in_a_row; /* private: failures in a row that may lower it; stays at 255 */
     uint32_t retry__pause;    /* private: ms; when a pause began, odd if the server's; 0: none */
     retry_ms retry__length;   /* private: ms that it lasts */
@@ -1490,13 +1492,13 @@ RETRY_API void retry_start(retry_operation *op, const retry_service *service, re
    - The AIMD limit: PACED for a random time, longer for those who have more time left.
    - The rate: PACED until its time has come; THROTTLED if that is `wait` or more away (`delay` ms).
    - A wait would leave less than an attempt needs: EXPIRE, DEADLINE, at once. It needs the least of
-     an eighth of the timeout, half of cut_after (without it, of attempt_timeout) and twice what
-     answers take now, as far as they are known; but no less than answers take now (half of the
-     timeout at most).
+     an eighth of the timeout, half of cut_after or attempt_timeout, and twice what answers take
+   now, as far as they are known; but no less than answers take now (half of the timeout at most).
    Refused, copy 0 ends the operation: FAIL with that cause, or EXPIRE. The charge of its retry goes
    back, and the observer hears of it with a NULL failure. END's `delay` is 0 but for these, for
-   BUDGET_EXHAUSTED (the delay that the strategy gave) and EXPIRE (the ms that were left, or that
-   the wait would have taken, if that is more). A WAIT's is never 0. To call sooner does no harm. */
+   BUDGET_EXHAUSTED (the delay that the strategy gave) and EXPIRE (the ms that were left, or that a
+   gate's wait would have taken, if that is more). A WAIT's is never 0. To call sooner does no harm.
+   A retry that waits for tokens looks for them each second. */
 RETRY__NO_IGNORE RETRY_API retry_step retry_next(retry_operation *op, retry_time now);
 
 /* A copy has ended; NULL failure: it worked, and the operation is over (SUCCESS). What comes while
@@ -1513,9 +1515,10 @@ RETRY__NO_IGNORE RETRY_API retry_step retry_next(retry_operation *op, retry_time
       answers later (PENDING), and what follows is decided then. With several nodes there is no
       delay, and in 6 nothing to pay, if the first retry goes to another that answered well last.
    5. A delay that reaches the deadline: EXPIRE, DEADLINE, with what is left.
-   6. The budget pays. If it cannot, the delay becomes longer, until the base has refilled what the
-      retry costs; without a timeout or the time for that, or after a pushback: FAIL,
-      BUDGET_EXHAUSTED. If nobody was reached, what was paid for this attempt pays for the next.
+   6. The budget pays. If it cannot, the delay becomes longer, until the base has refilled
+      retry_cost, or timeout_cost after a time-out. FAIL, BUDGET_EXHAUSTED if a whole base is owed
+      already, if the timeout is too short for that or has no end, or after a pushback. If nobody
+      was reached, what was paid for this attempt pays for the next.
    7. RETRY is counted; FAIL and EXPIRE end the operation. The observer is told last. */
 RETRY_API void retry_ended(retry_operation *op, unsigned copy, const retry_failure *failure,
                            retry_time now);
@@ -1573,7 +1576,7 @@ RETRY_API void retry_hedge_copies(retry_operation *op, retry_hedge *hedge);
 /* ---- The recommended client ---------------------------------------------------------------- */
 
 /* A policy, a budget and a limit for one server, and the client that uses them. Zero it, set what
-   you want otherwise. It may not move after retry_service_init. */
+   you want otherwise. It may not move after retry_service_init: zero a copy before you use it. */
 struct retry_service {
     retry_client client; /* of each operation; cut_after (default: 0: what is left) */
     retry_policy policy; /* (default, if base is zero: each backoff whose initial is 0 doubles from
@@ -2506,7 +2509,7 @@ RETRY__ONCE uint32_t retry__budget_base(const retry_budget_options *options)
 
 /* Whether the next retry is one of the last: the budget holds less than half of its base, also with
    what has come in meanwhile. What was never sent spent nothing. */
-static bool retry__budget_nearly_empty(const retry_operation *op, uint32_t traits)
+RETRY__INLINE bool retry__below_half_base(const retry_operation *op, uint32_t traits)
 {
     const retry_budget *budget = retry__budget(op);
     uint32_t half;
@@ -2529,10 +2532,9 @@ RETRY__ONCE retry_ms retry__slow(const retry_gates *gates)
    take now, half of the timeout at most. With less it would be work in vain. */
 static retry_ms retry__attempt_least(const retry_operation *op, const retry_gates *gates)
 {
-    retry_ms cut = retry__or(op->client->cut_after, op->client->attempt_timeout);
-    retry_ms slow = retry__slow(gates), least = retry__or(op->timeout >> 3, 1);
-    if (cut != 0)
-        least = retry__min(least, cut - (cut >> 1));
+    retry_ms cut = retry__or(op->client->cut_after, UINT32_MAX), slow = retry__slow(gates), least;
+    cut = retry__min(cut, retry__or(op->client->attempt_timeout, UINT32_MAX));
+    least = retry__min(cut - (cut >> 1), retry__or(op->timeout >> 3, 1));
     if (slow != 0)
         least = retry__min(least, slow << 1);
     return retry__max(least, retry__min(slow, op->timeout >> 1));
@@ -2551,7 +2553,7 @@ RETRY__COLD retry_ms retry__last_delay(const retry_operation *op, retry_ms delay
 }
 
 /* The last that a budget pays for help most when they are late: the longest delay to half more.
-   Meanwhile the base refills what one costs, so a lone operation does not run dry. */
+   Meanwhile the base refills retry_cost, so a lone operation does not run dry. */
 static retry_ms retry__longest_delay(const retry_backoff *backoff, const retry_operation *op)
 {
     retry_ms longest = retry__longest(backoff);
@@ -2570,7 +2572,7 @@ RETRY__INLINE retry_action retry__policy(const retry_strategy *self, const retry
         return retry_action_none(RETRY_CAUSE_ATTEMPTS_EXHAUSTED);
     if (failure->throttle && policy->throttle_backoff.initial != 0)
         backoff = &policy->throttle_backoff;
-    if (backoff->max != 0 && retry__budget_nearly_empty(op, traits))
+    if (backoff->max != 0 && retry__below_half_base(op, traits))
         delay = retry__longest_delay(backoff, op);
     else if (RETRY__FAST && backoff->jitter <= RETRY_JITTER_FULL)
         delay = retry__pick(backoff->min, retry__base(backoff, retry__position(op)),
@@ -2689,7 +2691,7 @@ static inline uint8_t retry__screen(uint32_t traits)
 }
 
 /* What becomes of a failure of which no strategy is asked. */
-RETRY__COLD retry_action retry__unasked(const retry_operation *op, uint8_t cause)
+RETRY__INLINE retry_action retry__unasked(const retry_operation *op, uint8_t cause)
 {
     retry_ms interval = op->client->always_interval;
     if (cause != RETRY_CAUSE_ALWAYS)
@@ -2757,8 +2759,8 @@ static void retry__charge(const retry_operation *op, const retry_failure *failur
 }
 
 /* The operation pays for a retry what the failure before it costs, and nothing if the retry goes to
-   another node. Or it borrows, and its delay is longer: what any other retry costs, or all after
-   a time-out, as such retries would keep a full server full. False: it cannot. */
+   another node. Or it borrows, and its delay is longer: after a time-out the whole price, as
+   cheaper retries would keep a full server full; else retry_cost at most. False: it cannot. */
 static bool retry__pay(retry_operation *op, uint32_t traits)
 {
     const retry_budget *budget = retry__budget(op);
@@ -2779,6 +2781,7 @@ static bool retry__pay(retry_operation *op, uint32_t traits)
         if (later == 0)
             return false;
         op->delay = later;
+        op->retry__owes = true;
     }
     op->retry__paid = cost;
     return true;
@@ -3727,7 +3730,7 @@ enum { RETRY__ASK, RETRY__FORGET, RETRY__END };
 enum {
     RETRY__COPY_WIRE = 1,   /* sent, and not ended */
     RETRY__COPY_CANCEL = 2, /* its CANCEL is due */
-    RETRY__COPY_UNCUT = 4,  /* on the wire, with all the time left: no retry could follow */
+    RETRY__COPY_UNCUT = 4,  /* on the wire, with all the time left: the budget could not cut it */
     RETRY__COPY_DRAWN = 8,  /* before: a throttle has let it pass */
     RETRY__COPY_KEPT = 16   /* before: a rate keeps an instant for it */
 };
@@ -4232,6 +4235,9 @@ RETRY__ONCE uint32_t retry__aimd_less(const retry_aimd *aimd, uint32_t limit)
     return retry__aimd_within(aimd, retry__max(less, 1));
 }
 
+/* Of retry__known: the server was slow, perhaps not full. It doubles without end until it falls. */
+#define RETRY__AIMD_SLOW UINT32_MAX
+
 /* The first fall after a rise tells where trouble began: three quarters of that are known to be
    well. Those that follow it tell no more. */
 RETRY__COLD void retry__aimd_fall(retry_aimd *aimd, retry_ms age, uint32_t now)
@@ -4245,15 +4251,12 @@ RETRY__COLD void retry__aimd_fall(retry_aimd *aimd, retry_ms age, uint32_t now)
     while (!retry__swap(&aimd->retry__limit, limit, retry__aimd_less(aimd, limit)))
         limit = retry__load(&aimd->retry__limit);
     before = retry__aimd_within(aimd, limit);
-    if (fell == 0 || change != fell)
+    if (fell == 0 || change != fell || retry__load(&aimd->retry__known) == RETRY__AIMD_SLOW)
         retry__store(&aimd->retry__known, retry__max(before - (before >> 2), 1));
 }
 
-/* Of retry__known: the server was slow, and not full. It doubles without end until it falls. */
-#define RETRY__AIMD_SLOW UINT32_MAX
-
 /* Whether what is sent is worked on, and does not wait for its turn: answers take less than half of
-   cut_after, which is ten times an answer, as it is advised. */
+   cut_after, which is ten times an answer, as it is advised. Or the server is slow for all. */
 static bool retry__aimd_roomy(const retry_aimd *aimd, const struct retry__attempt *attempt)
 {
     retry_ms cut = attempt->op->client->cut_after;
@@ -4263,9 +4266,9 @@ static bool retry__aimd_roomy(const retry_aimd *aimd, const struct retry__attemp
 
 /* Below `initial` the limit was higher before: it comes back by a quarter of itself. From there on
    it needs three quarters in use, or it would be twice of what is needed when the server goes dark.
-   While all of it is in use, and answers are quick, it doubles up to what is known to be well, and
-   without end until it falls for the first time. A fall that comes between wins. At `min` it leaves
-   the limit as it was, but not its instant. */
+   While all of it is in use, and the server is roomy, it doubles up to what is known to be well,
+   and without end until it falls for the first time. A fall that comes between wins. At `min` it
+   leaves the limit as it was, but not its instant. */
 static void retry__aimd_rise(retry_aimd *aimd, const struct retry__attempt *attempt, retry_ms age,
                              uint32_t now)
 {
@@ -4384,7 +4387,7 @@ RETRY__COLD void retry__aimd_failed(retry_aimd *aimd, const struct retry__attemp
 }
 
 /* Whether an answer took twice cut_after or longer: what was cut before would have been answered,
-   too. So the server was slow, and time-outs told nothing of how much it can do. */
+   too. So the server is slow, and time-outs may tell nothing of how much it can do. */
 static bool retry__aimd_was_slow(const struct retry__attempt *attempt)
 {
     retry_ms cut = attempt->op->client->cut_after;
@@ -4397,15 +4400,16 @@ static void retry__aimd_report(void *gate, const struct retry__attempt *attempt)
 {
     retry_aimd *aimd = (retry_aimd *)gate;
     retry_ms age = retry__max(attempt->age, retry__span(aimd->cooldown, 0));
-    uint32_t now = retry__max(attempt->now, 1), failed; /* 0 is "never" */
+    uint32_t now = retry__max(attempt->now, 1), known, failed; /* 0 is "never" */
     if (attempt->outcome < RETRY__UNHEALTHY)
         return;
     if (!retry__is_good(attempt)) {
         retry__aimd_failed(aimd, attempt, age, now);
         return;
     }
-    if (retry__load(&aimd->retry__known) != 0 && retry__aimd_was_slow(attempt))
-        retry__store(&aimd->retry__known, RETRY__AIMD_SLOW);
+    known = retry__load(&aimd->retry__known);
+    if (known != 0 && retry__aimd_was_slow(attempt))
+        retry__swap(&aimd->retry__known, known, RETRY__AIMD_SLOW); /* unless it falls meanwhile */
     failed = retry__load(&aimd->retry__failed);
     if (failed != 0)
         retry__store(&aimd->retry__failed, failed - ((failed + 15) >> 4));
@@ -4889,7 +4893,7 @@ static void retry__cancel_copies(retry_operation *op, uint8_t outcome)
 
 /* Whether the budget holds less than two retries after timeouts, or what has expired meanwhile: not
    earned of late. A thousand such processes would send again what waits in the server's queue. */
-RETRY__QUICK bool retry__budget_low(const retry_operation *op)
+RETRY__QUICK bool retry__below_two_timeouts(const retry_operation *op)
 {
     const retry_budget *budget = op->client->budget;
     const retry_budget_options *options = &budget->options;
@@ -4912,7 +4916,7 @@ static retry_ms retry__copy_timeout(const retry_operation *op, retry_copy *copy,
         left = retry__min(left, client->attempt_timeout);
     if (client->cut_after == 0)
         return left;
-    if (client->budget && retry__budget_low(op)) {
+    if (client->budget && retry__below_two_timeouts(op)) {
         copy->retry__state |= RETRY__COPY_UNCUT;
         return left;
     }
@@ -4972,6 +4976,7 @@ static bool retry__try(retry_operation *op, retry_step *step)
     step->cause = RETRY_CAUSE_NONE;
     if (cause == RETRY_CAUSE_NONE) {
         op->retry__phase = RETRY__TRYING;
+        op->retry__owes = false;
         if (op->retry__hedge)
             op->retry__hedge->retry__hedging(op, RETRY__HEDGE_BEGIN, NULL, step);
     } else if (cause == RETRY_CAUSE_PACED) {
@@ -4986,6 +4991,17 @@ static bool retry__try(retry_operation *op, retry_step *step)
         return false;
     }
     return true;
+}
+
+/* A retry waits for tokens: it looks each second whether successes have brought them. If they have,
+   it waits only as long as the server asked for. What it owes stays its price. */
+RETRY__COLD retry_ms retry__wait_for_tokens(retry_operation *op, retry_ms delay)
+{
+    if (retry_budget_balance(op->client->budget) < op->retry__paid)
+        return retry__min(delay, 1000);
+    op->retry__owes = false;
+    op->retry__phase = RETRY__SKIPPED;
+    return 1; /* and look again */
 }
 
 /* No attempt is under way: what to wait for, or the next attempt. False: the operation is over. */
@@ -5007,6 +5023,8 @@ static bool retry__rest(retry_operation *op, retry_step *step)
     }
     if (step->delay == 0)
         return retry__try(op, step);
+    if (op->retry__owes)
+        step->delay = retry__wait_for_tokens(op, step->delay);
     step->what = RETRY_DO_WAIT;
     return true;
 }
@@ -5027,7 +5045,7 @@ static void retry__copy_failed(retry_operation *op, const retry_failure *failure
 static retry_ms retry__cut_again(retry_operation *op, retry_copy *copy)
 {
     retry_ms more = retry__attempt_follows(op, copy->retry__gates);
-    if (!retry__budget_low(op)) { /* tokens have come in since */
+    if (!retry__below_two_timeouts(op)) { /* tokens have come in since */
         copy->retry__state &= (uint8_t)~RETRY__COPY_UNCUT;
         copy->retry__timeout =
             retry__min(copy->retry__timeout,
@@ -5089,7 +5107,7 @@ RETRY__COLD bool retry__watch(retry_operation *op, retry_step *step)
     return true;
 }
 
-static bool retry__under_way(const retry_operation *op)
+RETRY__INLINE bool retry__under_way(const retry_operation *op)
 {
     return retry__phase_of(op) != RETRY__NEW && retry__phase_of(op) < RETRY__DECIDING;
 }
@@ -5244,7 +5262,7 @@ struct retry__gate_code {
 };
 
 /* Takes a place among the copies on the wire if there are fewer than `limit`. */
-static bool retry__place(retry_gates *gates, uint32_t limit)
+RETRY__INLINE bool retry__place(retry_gates *gates, uint32_t limit)
 {
     uint32_t seen;
     do {
@@ -5937,7 +5955,8 @@ RETRY_API void retry_service_init(retry_service *service, retry_time now)
         client->gates = &service->gates;
     if (client->nodes == 0)
         retry_gates_aimd(client->gates, &service->limit);
-    service->retry__at = service;
+    if (!service->retry__at) /* a copy stays of no use, as what it has points into the first */
+        service->retry__at = service;
 }
 
 /* ---- A loop, for those who block ----------------------------------------------------------- */
@@ -6301,7 +6320,7 @@ RETRY__ONCE uint64_t retry__scaled(uint32_t whole, uint32_t billionths, uint32_t
 }
 
 /* ms of one number or more, whose units fall in size, each rounded up; a lone one has no unit. */
-static const char *retry__parse_time(retry__scan *value, uint32_t *ms)
+RETRY__INLINE const char *retry__parse_time(retry__scan *value, uint32_t *ms)
 {
     static const char units[] = "units are d, h, m, s, ms, us and ns, each smaller than the last";
     static const char names[] = " ns us \302\265s \316\274s ms s m h d"; /* U+00B5, U+03BC */
@@ -6333,7 +6352,7 @@ static const char *retry__parse_time(retry__scan *value, uint32_t *ms)
     return NULL;
 }
 
-static const char *retry__parse_number(retry__scan *value, uint32_t kind, uint32_t *number)
+RETRY__ONCE const char *retry__parse_number(retry__scan *value, uint32_t kind, uint32_t *number)
 {
     /* of each kind: decimals at most, and what is kept for 1 */
     static const uint8_t decimals[] = {0, 3, 9, 9};

@@ -17,6 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -302,9 +303,23 @@ static int start_companion(bool feeds)
     }
 }
 
+/* Whether a line that the last try has printed is wanted. */
+static bool has_printed(void)
+{
+    struct stat file = {0};
+    must(fstat(output, &file) == 0, "its output", NULL);
+    off_t size = file.st_size;
+    char *text = malloc((size_t)size + 1);
+    must(text && pread(output, text, (size_t)size, 0) == size, "its output", NULL);
+    text[size > 0 && text[size - 1] == '\n' ? size - 1 : size] = '\0';
+    bool found = size > 0 && regexec(&wanted, text, 0, NULL, 0) == 0;
+    free(text);
+    return found;
+}
+
 /* Until the command has ended, and with it its group, unless it has worked. What is there too long
    gets SIGTERM, and 5 s later SIGKILL. True: the command was. */
-static bool watch_command(retry_ms limit, int *raw)
+static bool watch_command(bool is_hook, retry_ms limit, int *raw)
 {
     retry_time began = steady.now(NULL);
     bool late = false;
@@ -320,6 +335,9 @@ static bool watch_command(retry_ms limit, int *raw)
             if (has_terminal && !stopped_by &&
                 (number == SIGINT || number == SIGQUIT || number == SIGHUP))
                 typed = stopped_by = number;
+            if (child == command && changed == 0 && given[UNTIL_OUTPUT] && !is_hook &&
+                !has_printed())
+                changed = W_EXITCODE(1, 0);
             if (child == command)
                 *raw = changed, limit = sent ? limit : age;
             if (child == companion)
@@ -368,31 +386,13 @@ static int run_command(char **words, bool is_hook, retry_ms limit)
         _exit(errno == ENOENT ? NOT_FOUND : NOT_RUN);
     }
     close(input);
-    late = watch_command(limit, &raw);
+    late = watch_command(is_hook, limit, &raw);
     if (holds_terminal(command))
         tcsetpgrp(terminal, getpgrp());
     command = 0;
     if (late)
         return TIMED_OUT;
     return WIFSIGNALED(raw) ? 128 + WTERMSIG(raw) : WEXITSTATUS(raw);
-}
-
-/* Whether a line that the last try has printed is wanted. */
-static bool has_printed(void)
-{
-    FILE *file = fdopen(dup(output), "r");
-    char *line = NULL;
-    size_t size = 0;
-    bool found = false;
-    must(file != NULL, "--until-output", NULL);
-    rewind(file);
-    for (ssize_t n; !found && (n = getline(&line, &size, file)) > 0;) {
-        line[strcspn(line, "\n")] = '\0';
-        found = regexec(&wanted, line, 0, NULL, 0) == 0;
-    }
-    free(line);
-    fclose(file);
-    return found;
 }
 
 /* A signal has ended us between two tries. */
@@ -418,8 +418,6 @@ static bool attempt(void *words, const retry_operation *op, const retry_step *st
     snprintf(number, sizeof number, "%u", op->retries + 1);
     setenv("RETRY_ATTEMPT", number, 1);
     status = run_command(words, false, step->timeout);
-    if (status == 0 && given[UNTIL_OUTPUT] && !has_printed())
-        status = 1;
     take_tokens();
     in_a_row = status ? 0 : in_a_row + 1;
     failure->timeout = status == TIMED_OUT;
@@ -484,7 +482,7 @@ static void read_options(retry_client *client, bool has_output)
     client->always_interval = retry_backoff_base(&policy.backoff, 0);
     successes = read_number(argument(SUCCESSES), 1);
     if (argument(UNTIL_OUTPUT)) {
-        must(regcomp(&wanted, given[UNTIL_OUTPUT], REG_EXTENDED | REG_NOSUB) == 0,
+        must(regcomp(&wanted, given[UNTIL_OUTPUT], REG_EXTENDED | REG_NEWLINE | REG_NOSUB) == 0,
              given[UNTIL_OUTPUT], "no extended regular expression");
         given[ONLY_LAST] = given[UNTIL_OUTPUT];
     }
@@ -493,6 +491,8 @@ static void read_options(retry_client *client, bool has_output)
     argument(RETRY_AFTER_FROM);
     slip_as = to && *to && !to[strspn(to, DIGITS)] ? (int)read_number(to, 0) : -1;
     must(slip_as < 0 || fcntl(slip_as, F_GETFD) >= 0, to, NULL);
+    must(slip_as != STDOUT_FILENO || !given[UNTIL_OUTPUT], to,
+         "--until-output reads what is there");
     option = "";
     if (given[STATE] && (state = open(given[STATE], O_RDWR | O_CREAT | O_CLOEXEC, 0666)) < 0)
         leave_state(strerror(errno));

@@ -52,8 +52,8 @@ early_and_late() # TEXT KIND LIMIT: failures 5 to 16 of an operation, and 17 to 
 
 echo "One failed attempt, 12 an operation (gcc -O2)    instructions  at most to shift"
 failure "best effort, deadline" retry 408
-failure "the same, paid for by a shared budget" budget 470
-failure "the same, a retry_policy of one's own" policy 472
+failure "the same, paid for by a shared budget" budget 478
+failure "the same, a retry_policy of one's own" policy 476
 failure "by hand: min(cap, base << n), jitter by a multiply" shift ""
 failure "by hand: pow() and rand()" pow ""
 echo

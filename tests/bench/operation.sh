@@ -11,7 +11,7 @@ rows() {
 nothing is shared                                |  281 | operation
 a budget                                         |  380 | operation budget | operation
 a service: a budget and the AIMD limit           |  700 | operation service | operation budget
-a service, circuit breaker                       |  862 | operation service breaker | operation service
+a service, circuit breaker                       |  866 | operation service breaker | operation service
 a service, client-side throttle                  |  837 | operation service throttle | operation service
 a service, rate                                  |  790 | operation service rate | operation service
 a service, rate under a limit                    |  848 | operation service paced | operation service

@@ -330,9 +330,9 @@ static unsigned held_after(unsigned *holds, retry_random_fn *random)
 }
 
 /* How many retries wait for a budget with nothing in it, and for how many ms the first does. */
-static unsigned waiting(const retry_budget_options *options, retry_ms *first)
+static unsigned waiting(const retry_budget_options *options, bool timeout, retry_ms *first)
 {
-    const retry_failure failure = retry_classify_http(503, 0);
+    const retry_failure failure = retry_classify_http(timeout ? 504 : 503, 0);
     retry_client client;
     retry_budget budget;
     unsigned n = 0;
@@ -502,8 +502,8 @@ static void print_service(void)
     static retry_service service;
     const retry_budget_options *options = &service.budget.options;
     const retry_backoff *usual = &service.policy.backoff;
-    retry_ms first = 0;
-    unsigned n;
+    retry_ms first = 0, after_timeout = 0;
+    unsigned n, timeouts;
     retry_service_init(&service, 0);
     printf(MANUAL "service.limit.initial at first, %u, and .max at most, 1000)\n",
            limit_of_service());
@@ -521,17 +521,20 @@ static void print_service(void)
     printf(MANUAL "37 %% of it are left after %g s\n", seconds(options->expire));
     printf(MANUAL "While less than half of the base is left, a retry waits %g to %g s\n",
            seconds(late(options, least)), seconds(late(options, most)));
-    n = waiting(options, &first);
-    printf(MANUAL "waits until the base has refilled %g tokens (%g s), or %g after a time-out, and "
-                  "then its delay. %s wait at most,\n",
-           tokens(options->retry_cost), seconds(first), tokens(options->timeout_cost),
-           word(n, 4, "Four"));
-    printf(MANUAL "it starts full, and pays for %u time-outs in a row\n",
+    n = waiting(options, false, &first);
+    timeouts = waiting(options, true, &after_timeout);
+    printf(MANUAL "waits until the base has refilled %g tokens (%g s), or",
+           tokens(options->retry_cost), seconds(first));
+    printf(" %g token after a time-out (%g s), and then for its delay\n",
+           tokens(options->timeout_cost), seconds(after_timeout));
+    printf(MANUAL "%s retries wait at most, one behind the other, or %s after a time-out\n",
+           word(n, 4, "Four"), word(timeouts, 1, "one"));
+    printf(MANUAL "it starts with tokens for %u time-outs\n",
            whole(options->capacity / retry_aimd_limit(&service.limit) / options->timeout_cost));
     printf(MANUAL "while there are %g tokens\n", 2 * tokens(options->timeout_cost));
     printf(MANUAL "new, or idle for %.0f s\n",
            tokens(retry_budget_balance(&service.budget)) / tokens(options->base_per_second));
-    printf(MANUAL "in hand %u %u %u %u\n", in_hand(&service, options->retry_cost, 0),
+    printf(MANUAL "after most failures %u %u %u %u\n", in_hand(&service, options->retry_cost, 0),
            in_hand(&service, options->retry_cost, 1), in_hand(&service, options->retry_cost, 10),
            in_hand(&service, options->retry_cost, 100));
     printf(MANUAL "or throttled %u %u %u %u\n", in_hand(&service, options->timeout_cost, 0),
@@ -569,7 +572,8 @@ static void print_breaker(void)
            "5xx. Then it refuses everything for %g s,\n",
            half, n, seconds(counts), seconds(refuses));
     printf(MANUAL "may refuse for %g s when the node is well\n", seconds(refuses));
-    printf(MANUAL "the %u attempts in %g s that `ratio` waits for\n", n, seconds(counts));
+    printf(MANUAL "If a limit lets fewer than %u attempts in %g s reach a silent server\n", n,
+           seconds(counts));
     printf(MANUAL "before `ratio` may open it (default: 0: %u) */\n", n);
     printf(MANUAL "of unhealthy ones that opens it (default: 0: a %s) */\n", half);
     printf(MANUAL "ms that a report counts at most, up to 2^23 (default: 0: %u) */\n", counts);
@@ -585,7 +589,7 @@ static void print_throttle(void)
     unsigned window;
     dropped = drops(&k, &window);
     printf(MANUAL "over `k` (%g) times what is accepted\n", k);
-    printf(MANUAL "for %g s more drops\n", seconds(window));
+    printf(MANUAL "drops good attempts for %g s more\n", seconds(window));
     printf(MANUAL "requests to accepts, at least 1 (default: 0: %g) */\n", k);
     printf(MANUAL "it refuses at most, up to 0.999 (default: 0: %.3g) */\n", dropped);
     printf(MANUAL "ms that a report counts at most, up to 2^23 (default: 0: %u) */\n", window);
@@ -634,7 +638,7 @@ static void print_floor(void)
         by_hand_attempt(&gates, UINT32_MAX, now, &failure, now);
     limit = retry_aimd_limit(&aimd);
     printf(MANUAL "above max counts as max (default: 0: %u) */\n", whole(limit));
-    printf(MANUAL "At its floor of %s, while nothing is answered, it pauses for up to %s between\n",
+    printf(MANUAL "When it is down to %s, and no answer is good, attempts begin up to %s apart\n",
            word(limit, 1, "one"),
            word(by_hand_ask(&gates, 0, now - 5000).delay - 1 /* its turn */, 1000, "a second"));
 }

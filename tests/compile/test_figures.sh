@@ -112,7 +112,7 @@ costs "an operation with a budget" "$(printed size "an operation, budget")" \
 costs "**an operation with a service**" "$flash" $((operation + $(bytes retry_service 3))) "$(near operation "$service")"
 says examples/README.md "one retry and a service it takes " "$(near operation "one retry, a service")" "," 1
 says README.md "its operations take " "$flash" " bytes of flash"
-says README.md "Each operation takes " "$operation" " bytes of RAM,"
+says README.md "operation takes " "$operation" " bytes of RAM,"
 says README.md "of RAM, and " "$(near operation "$service")" " instructions" 1
 
 # ---- make http ------------------------------------------------------------------------------
@@ -169,7 +169,7 @@ says README.md "completed " "$(done_by "retry.h")" " %"
 says README.md "standard mode " "$(done_by "AWS standard")" " %,"
 says README.md "gRPC " "$(done_by gRPC)" " %,"
 says README.md "three plain tries " "$(done_by "three tries, 100 ms")" " %."
-says README.md "without retries: in " "$(worse_in)" " of"
+says README.md "always win. In " "$(worse_in)" " of"
 says README.md " of " "$(sed -n 's/^Harm: \([0-9]*\) .*/\1/p' "$work/peers")" " other worlds"
 beside() {
     gnuplot -e "dir='$work'" examples/storm/peers.gnuplot || return 1

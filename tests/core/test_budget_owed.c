@@ -3,6 +3,7 @@
 #include "../../retry.h"
 #include "../support/check.h"
 #include "../support/budgets.h"
+#include "../support/steps.h"
 
 static retry_budget budget;
 static retry_client client;
@@ -27,8 +28,8 @@ static retry_budget_options preset(void)
     return options;
 }
 
-/* What becomes of an operation that has `left` ms, when it fails at `now`. */
-static decided fails(retry_ms left, const retry_failure *failure, retry_time now)
+/* An operation that has `left` ms, when it has failed at `now`. */
+static retry_operation failed(retry_ms left, const retry_failure *failure, retry_time now)
 {
     retry_operation op;
     memset(&op, 0, sizeof op);
@@ -36,7 +37,14 @@ static decided fails(retry_ms left, const retry_failure *failure, retry_time now
     op.timeout = left;
     op.idempotent = true;
     retry_start(&op, NULL, now);
-    return decide(&op, failure, now);
+    decide(&op, failure, now);
+    return op;
+}
+
+static decided fails(retry_ms left, const retry_failure *failure, retry_time now)
+{
+    const retry_operation op = failed(left, failure, now);
+    return decided_of(&op);
 }
 
 #define CHECK_WAITS(ms, decision)                  \
@@ -70,15 +78,22 @@ static void test_wait_in_line(void)
     CHECK(retry_budget_withdraw(&budget, 250, now));
 }
 
-/* Throttled, it pays what any other retry does; after a time-out, a whole token. */
+/* Throttled, it pays what any other retry does; after a time-out, a whole token. At most one token
+   is owed: one waits after a time-out, and no other. */
 static void test_of_what_failures(void)
 {
     retry_budget_options options = preset();
-    retry_failure failure = check_failure_of(RETRY_REASON_KV_LOCKED);
+    const retry_failure other = check_failure_of(RETRY_REASON_KV_LOCKED);
+    retry_failure failure = other;
     set_up(&options);
     failure.timeout = true;
     CHECK_DECISION(FAIL, BUDGET_EXHAUSTED, fails(20000, &failure, START));
     CHECK_WAITS(20100, fails(60000, &failure, START));
+    CHECK_DECISION(FAIL, BUDGET_EXHAUSTED, fails(60000, &failure, START));
+    CHECK_DECISION(FAIL, BUDGET_EXHAUSTED, fails(60000, &other, START));
+    set_up(&options);
+    CHECK_WAITS(5100, fails(60000, &other, START));
+    CHECK_DECISION(FAIL, BUDGET_EXHAUSTED, fails(60000, &failure, START));
     set_up(&options);
     failure.timeout = false;
     failure.pushback = true; /* an exact order */
@@ -231,6 +246,80 @@ static void test_owed_by_another_name(void)
     }
 }
 
+/* A retry that waits for tokens looks each second. When successes have brought what it costs, it
+   goes, but never before the server asked for. */
+static void test_goes_when_earned(void)
+{
+    static const struct {
+        retry_ms retry_after;
+        uint32_t earned;
+        retry_ms at, wait, next; /* waits from there, and then; 0: it goes */
+    } rows[] = {{0, 0, 0, 1000, 1000},      {0, 249, 0, 1000, 1000},       {0, 250, 0, 1, 0},
+                {0, 250, 500, 1, 0},        {0, 249, 4100, 1000, 0},       {0, 249, 4101, 999, 0},
+                {0, 249, 5099, 1, 0},       {0, 249, 5100, 0, 0},          {3000, 250, 0, 1, 2999},
+                {3000, 250, 2998, 1, 1},    {3000, 250, 2999, 1, 0},       {3000, 250, 3000, 1, 0},
+                {3000, 249, 0, 1000, 1000}, {3000, 249, 3000, 1000, 1000}, {3000, 249, 7999, 1, 0},
+                {3000, 249, 8000, 0, 0}};
+    retry_budget_options options = preset();
+    size_t i;
+    for (i = 0; i < CHECK_COUNT(rows); i++) {
+        retry_failure failure = check_failure_of(RETRY_REASON_KV_LOCKED);
+        retry_time now = check_after(START, rows[i].at);
+        retry_operation op;
+        retry_step step;
+        check_row("row %u", (unsigned)i);
+        set_up(&options);
+        policy.retry_after_spread = 1;
+        failure.retry_after = rows[i].retry_after;
+        op = failed(60000, &failure, START);
+        CHECK_EQUAL(1000, CHECK_WAIT(STRATEGY, retry_next(&op, START)).delay);
+        retry_budget_deposit(&budget, rows[i].earned);
+        step = retry_next(&op, now);
+        CHECK_EQUAL(rows[i].wait, step.delay);
+        if (rows[i].wait != 0)
+            step = retry_next(&op, check_after(now, step.delay));
+        CHECK_EQUAL(rows[i].next, step.delay);
+        CHECK_EQUAL(step.delay == 0, step.what == RETRY_DO_SEND);
+        CHECK_EQUAL(rows[i].earned, retry_budget_balance(&budget)); /* what it owes is its price */
+    }
+}
+
+/* Nobody knows when, if the budget was taken away. */
+static void test_no_budget_to_earn(void)
+{
+    retry_budget_options options = preset();
+    retry_failure failure = check_failure_of(RETRY_REASON_KV_LOCKED);
+    retry_operation op;
+    set_up(&options);
+    op = failed(60000, &failure, START);
+    client.budget = NULL;
+    CHECK_EQUAL(1000, CHECK_WAIT(STRATEGY, retry_next(&op, START)).delay);
+    CHECK_SEND(retry_next(&op, check_after(START, 5100)));
+}
+
+/* Who owes nothing waits as long as its policy says: also what failed anew, for a reason that is
+   always retried, when it has paid. */
+static void test_goes_when_its_delay_is_over(void)
+{
+    retry_budget_options options = preset();
+    retry_failure failure = check_failure_of(RETRY_REASON_KV_LOCKED);
+    retry_operation op;
+    set_up(&options);
+    client.always_interval = 4000;
+    op = failed(60000, &failure, START);
+    retry_budget_deposit(&budget, 1000);
+    CHECK_EQUAL(1, CHECK_WAIT(STRATEGY, retry_next(&op, START)).delay);
+    CHECK_SEND(retry_next(&op, START));
+    failure = check_failure_of(RETRY_REASON_KV_NOT_MY_VBUCKET);
+    retry_ended(&op, 0, &failure, START);
+    CHECK_EQUAL(4000, CHECK_WAIT(ALWAYS, retry_next(&op, START)).delay);
+    retry_stop(&op, START);
+    policy.backoff.initial = policy.backoff.max = 3000;
+    failure = check_failure_of(RETRY_REASON_KV_LOCKED);
+    op = failed(60000, &failure, START);
+    CHECK_EQUAL(3000, CHECK_WAIT(STRATEGY, retry_next(&op, START)).delay);
+}
+
 int main(void)
 {
     RUN(test_wait_in_line);
@@ -240,5 +329,8 @@ int main(void)
     RUN(test_gives_up);
     RUN(test_paid_in_small_steps);
     RUN(test_owed_by_another_name);
+    RUN(test_goes_when_earned);
+    RUN(test_no_budget_to_earn);
+    RUN(test_goes_when_its_delay_is_over);
     return check_done();
 }

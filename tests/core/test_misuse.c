@@ -181,21 +181,6 @@ static void test_uninitialised_service(void)
 }
 
 /* What is under way is stopped first; its copy is to be cancelled. */
-/* It is of use only where it was set up, as its client points into it. */
-static void test_moved_service(void)
-{
-    static retry_service service, moved;
-    set_up();
-    retry_service_init(&service, START);
-    memcpy(&moved, &service, sizeof moved);
-    retry_start(&op, &moved, START);
-    CHECK_STOPS("the service has moved");
-    CHECK_END(FAIL, MISUSE, retry_next(&op, START));
-    retry_start(&op, &service, START);
-    CHECK_SEND(retry_next(&op, START));
-    CHECK_NO_STOP();
-}
-
 static void test_uninitialised_service_after_a_good_one(void)
 {
     static retry_service good, zeroed;
@@ -208,6 +193,26 @@ static void test_uninitialised_service_after_a_good_one(void)
     CHECK_EQUAL(0, good.gates.in_flight);
     CHECK_CANCEL(retry_next(&op, START));
     CHECK_END(FAIL, MISUSE, retry_next(&op, START));
+    CHECK_NO_STOP();
+}
+
+/* It is of use only where it was set up, as its client points into it. */
+static void test_moved_service(void)
+{
+    static retry_service service, moved;
+    set_up();
+    retry_service_init(&service, START);
+    memcpy(&moved, &service, sizeof moved);
+    retry_start(&op, &moved, START);
+    CHECK_STOPS("the service has moved");
+    CHECK_END(FAIL, MISUSE, retry_next(&op, START));
+    retry_service_init(&moved, START); /* it still points into the other */
+    retry_start(&op, &moved, START);
+    CHECK_STOPS("the service has moved");
+    CHECK_END(FAIL, MISUSE, retry_next(&op, START));
+    retry_service_init(&service, START); /* where it is, it may be set up again */
+    retry_start(&op, &service, START);
+    CHECK_SEND(retry_next(&op, START));
     CHECK_NO_STOP();
 }
 

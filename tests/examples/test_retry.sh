@@ -343,6 +343,18 @@ check "--until-output: an empty pattern is in each line" tried 1
 anew
 run until --policy "$fast attempts=2" --until-output '' -- true
 check "--until-output: there is no line" ended until 1
+run until --policy "$fast attempts=2" --until-output 'tried' --on-retry 'echo tried' -- "$work/prints"
+check "--until-output: what a hook prints is not its output" ended until 1
+anew
+run until --policy "$fast attempts=2" --until-output 'x' -- sh -c "sleep 1000 & echo \$! >>$work/left; echo y"
+check "--until-output: what did not print it leaves nothing" gone "$(head -n 1 "$work/left")"
+run until --policy "$fast attempts=9" --on 75 --until-output x -- "$work/prints"
+check "--until-output: status 1 may be final" tried 1
+anew
+wrong_slip="^retry: --retry-after-from: 1: --until-output reads"
+run until --until-output x --retry-after-from 1 -- "$work/prints"
+check "--until-output: output is where a Retry-After is, 125" ended until 125
+check "--until-output: output is where a Retry-After is, in words" shows until.err "$wrong_slip"
 run until --until-output '(' -- "$work/prints"
 check "--until-output: no pattern, 125" ended until 125
 check "--until-output: no pattern, in words" shows until.err \

@@ -229,14 +229,21 @@ static int64_t walk_base(void)
     return (int64_t)1000 * (base < options->capacity ? base : options->capacity);
 }
 
-/* What a retry that waits for it costs, if that is less. */
+/* What a retry that waits for it costs, if that is less: never after a time-out. */
 static uint32_t walk_owed_cost(const retry_failure *failure)
 {
     const retry_budget_options *options = &walk.budget.options;
     uint32_t cost = walk_cost(failure);
-    return walk.based && options->retry_cost != 0 && options->retry_cost < cost
+    return walk.based && !failure->timeout && options->retry_cost != 0 && options->retry_cost < cost
                ? options->retry_cost
                : cost;
+}
+
+/* It may have to wait for tokens. Then it looks each second whether they are there, and goes. */
+static bool walk_may_owe(const struct walk_operation *w)
+{
+    const retry_budget *budget = w->op.client->budget;
+    return budget && budget->options.base_per_second != 0;
 }
 
 /* `least`: what that costs at least, if it is owed. A base may be. */
@@ -763,7 +770,8 @@ static void walk_heard(struct walk_operation *w, const struct walk_copy *copy,
     uint32_t server = copy->server;
     retry_breaker *breaker = &walk.breakers[server % WALK_NODES];
     walk_report(server, failure);
-    walker.ill[server] = failure != NULL;
+    if (failure || w->op.client->nodes > 1) /* who knows one node cures none */
+        walker.ill[server] = failure != NULL;
     if (walk_nodes(&w->op) != 0)
         walk_know(w, server, failure);
     if (failure) {
@@ -881,16 +889,21 @@ static void walk_over(struct walk_operation *w, const retry_step *step)
     w->where = WALK_TOLD;
 }
 
-/* A retry's delay is over when it was said to be. */
+/* A retry's delay is over when it was said to be, or what it lacked is there. */
 static void walk_check_delay(struct walk_operation *w, const retry_step *step)
 {
     bool waits = step->what == RETRY_DO_WAIT && step->cause != RETRY_CAUSE_PACED;
+    uint64_t end = w->granted + w->delay;
     if (!w->delayed || step->what == RETRY_DO_CANCEL || step->what == RETRY_DO_END)
         return;
     if (waits)
-        REQUIRE(step->cause == w->op.cause && now + step->delay == w->granted + w->delay);
+        REQUIRE(step->cause == w->op.cause &&
+                (now + step->delay == end ||
+                 (walk_may_owe(w) && step->delay <= 1000 && now + step->delay < end)));
     else
-        REQUIRE(now >= w->granted + w->delay);
+        REQUIRE(now >= end || (walk_may_owe(w) && now >= w->granted + w->op.failure.retry_after));
+    if (WALK_ALONE && walk_pays(w) && !waits && now < end)
+        REQUIRE(retry_budget_balance(&walk.budget) >= walk_owed_cost(&w->op.failure));
     w->delayed = waits;
 }
 
@@ -907,7 +920,7 @@ static void walk_check_fields(const retry_step *step)
 static bool walk_step(struct walk_operation *w)
 {
     bool early = w->settled && !w->jumped && w->where == WALK_OPEN &&
-                 w->last.cause != RETRY_CAUSE_PACED &&
+                 w->last.cause != RETRY_CAUSE_PACED && !(w->delayed && walk_may_owe(w)) &&
                  (now < w->due || w->last.delay == UINT32_MAX);
     bool told = w->where == WALK_TOLD;
     retry_step step;

@@ -239,8 +239,8 @@ static void test_doubles_up_to_where_it_fell(void)
     }
 }
 
-/* An answer that took twice cut_after or longer: the server was slow, and not full, so the fall
-   told nothing. The limit doubles without end, however long answers take, until it falls again. */
+/* An answer that took twice cut_after or longer: the server is slow, perhaps not full. The limit
+   doubles without end, however long answers take, until it falls again. */
 static void test_late_answer(void)
 {
     static const struct {
@@ -271,11 +271,29 @@ static void test_late_answer(void)
         by_hand_end(&hand, NULL, now);
         CHECK_EQUAL(rows[i].next, retry_aimd_limit(&aimd));
         if (rows[i].next == 152) {
-            CHECK_EQUAL(76, throttled(&aimd, check_after(now, 1001)));
-            CHECK_EQUAL(114, answered(&aimd, ALL, check_after(now, 2002)));
-            CHECK_EQUAL(115, answered(&aimd, ALL, check_after(now, 3003)));
+            CHECK_EQUAL(304, answered(&aimd, ALL, check_after(now, 1001)));
+            CHECK_EQUAL(152, throttled(&aimd, check_after(now, 2002)));
+            CHECK_EQUAL(228, answered(&aimd, ALL, check_after(now, 3003)));
+            CHECK_EQUAL(229, answered(&aimd, ALL, check_after(now, 4004)));
         }
     }
+}
+
+/* From 100 to 50, then an answer that is late, without a rise: the next fall, to 25, tells anew. */
+static void test_late_answer_between_falls(void)
+{
+    retry_aimd aimd = aimd_of(0);
+    struct by_hand hand;
+    retry_gates gates;
+    aimd.initial = 100;
+    CHECK_EQUAL(50, throttled(&aimd, 0));
+    send(&hand, &gates, &aimd, NULL, 1001);
+    hand.client.cut_after = 1000;
+    by_hand_end(&hand, NULL, 3001);
+    CHECK_EQUAL(25, throttled(&aimd, 4002));
+    aimd.initial = 0;
+    CHECK_EQUAL(38, answered(&aimd, ALL, 5003)); /* three quarters of 50 */
+    CHECK_EQUAL(39, answered(&aimd, ALL, 6004));
 }
 
 /* From 100 to 50, up to 75 and 76, and from there to 38: now it is 57. */
@@ -1627,6 +1645,7 @@ int main(void)
     RUN(test_doubles_if_quick);
     RUN(test_doubles_up_to_where_it_fell);
     RUN(test_late_answer);
+    RUN(test_late_answer_between_falls);
     RUN(test_falls_again);
     RUN(test_starts_at_max);
     RUN(test_fall);

@@ -40,9 +40,9 @@ static void test_paced(void)
 }
 
 /* A wait that leaves an attempt less than the least of what is known is no wait: an eighth of the
-   timeout, half of cut_after or, without one, of attempt_timeout, twice what answers take. Nor is
-   one that leaves less than answers take now: such attempts were sent, and never done, while those
-   that had time waited. */
+   timeout, half of cut_after or attempt_timeout, twice what answers take. Nor is one that leaves
+   less than answers take now: such attempts were sent, and never done, while those that had time
+   waited. */
 static void test_no_time_to_wait(void)
 {
     static const struct {
@@ -81,15 +81,16 @@ static void test_no_time_to_wait(void)
         {UINT32_MAX, 0, 0, 100000, false},
         {UINT32_MAX, 500, 0, 100000, false},
     };
+    static const char *const names[] = {"cut_after", "attempt_timeout", "both"};
     size_t j;
-    for (j = 0; j < 2 * CHECK_COUNT(rows); j++) {
-        size_t i = j / 2;
+    for (j = 0; j < 3 * CHECK_COUNT(rows); j++) {
+        size_t i = j / 3, which = j % 3;
         retry_time now = check_after(START, rows[i].elapsed);
         retry_operation first;
         retry_step step;
-        check_row("row %u, %s", (unsigned)i, j % 2 ? "attempt_timeout" : "cut_after");
-        set_up(rows[i].timeout, j % 2 ? 0 : rows[i].cut_after);
-        client.attempt_timeout = j % 2 ? rows[i].cut_after : 0;
+        check_row("row %u, %s", (unsigned)i, names[which]);
+        set_up(rows[i].timeout, which == 0 ? rows[i].cut_after : which == 1 ? 0 : 30000);
+        client.attempt_timeout = which == 0 ? 0 : rows[i].cut_after;
         aimd.max = 1;
         retry_gates_aimd(&gates, &aimd);
         if (rows[i].slow != 0)

@@ -147,5 +147,5 @@ uint32_t work(uint32_t n, uint32_t now)
     return step.delay;
 }
 END
-row 8400 "an operation of the recommended client" operation.c
+row 8480 "an operation of the recommended client" operation.c
 limits_hold
