@@ -94,22 +94,22 @@
    next request. Do not call retry_ended for this copy: the request is perhaps done.
 
    An attempt is in flight from when it is sent until it has ended. A WAIT is PACED if
-   the limit or the rate lets no attempt begin yet: it ends after a random time. If many operations
-   are paced, call advance() for the oldest of them whenever a copy has ended or was cancelled. Do
-   that from your loop, not from within advance().
+   the limit or the rate lets no attempt begin yet. The operation asks again later. If many are
+   paced, call advance() for the oldest of them whenever a copy has ended or was cancelled. Do that
+   from your loop, not from within advance().
 
    Jobs from a queue: while a server is down, operations can end as fast as you begin them. So put
-   back a job that can be done later, and wait before the next job: as long as END's `delay` or the
-   server (`retry_after`) says. When you take the job again, set op->retry.timeout to what is left
-   of the job's time. retry_start clears `ambiguous`, so keep its value.
+   back a job that can be done later, and wait END's `delay` before the next job. When you take the
+   job again, set op->retry.timeout to what is left of its time. retry_start clears `ambiguous`, so
+   keep its value. If a server asked for more time than was left (EXPIRE), retry.failure.retry_after
+   has it.
 
       op->perhaps_done = op->perhaps_done || op->retry.ambiguous;
       bool later = end.cause == RETRY_CAUSE_DEADLINE || end.cause == RETRY_CAUSE_BUDGET_EXHAUSTED ||
                    end.cause == RETRY_CAUSE_CIRCUIT_OPEN || end.cause == RETRY_CAUSE_THROTTLED;
       if (later && (!op->perhaps_done || op->retry.idempotent)) {
-          retry_ms told = op->retry.failure.retry_after, least = end.delay ? end.delay : 1000;
           put_back(op);
-          begin_next_job_in(told > least ? told : least);
+          begin_next_job_in(end.delay ? end.delay : 1000); // ms; 0: nobody knows
       }
 
    FAILURES
@@ -159,8 +159,8 @@
           failure.reason = CONFLICT;
 
    Databases and queues have answers of their own. In each row the server did nothing. Rows with
-   "stop" cost no tokens: set failure.code to the answer's code, and op->code_retries counts the
-   retries after this code. When there were enough, leave the failure zeroed: the operation fails.
+   "stop" cost no tokens: set failure.code to the answer's code. If op->code is this code already,
+   and op->code_retries are enough, leave the failure zeroed: the operation fails.
 
       it says                                   reason                           also
       ----------------------------------------  -------------------------------  ----------------
@@ -309,7 +309,7 @@
    trouble, and comes back by a quarter a round trip. While most of it is in use it grows further,
    up to `max` (1,000). If your program needs more at the start, raise `initial` (see TROUBLE).
 
-   When it is down to one, and no answer is good, attempts begin up to a second apart.
+   Down to one, it pauses for up to a second after a time-out, a broken connection or a 5xx.
    The limit also obeys a server that blocks its callers: after five refusals with a Retry-After in
    a row it holds all attempts until that time is over, 2 s at most and an eighth more at random. If
    refused requests prolong the block, set `hold_max` to the longest block (ms; 1: no hold).
@@ -806,11 +806,11 @@ struct retry_operation {
     uint8_t retry__phase;     /* private: RETRY__NEW ..., and whether CANCELs are due */
     uint8_t retry__since_pushback; /* private: 1 + retries since the last pushback; 0: none */
     bool retry__elsewhere;         /* private: the next retry goes to a node that is well */
-    bool retry__owes;              /* private: its delay waits for the tokens that it costs */
     uint32_t retry__failed;        /* private: a bit for each node, modulo 32, that failed */
     retry_time retry__now;         /* private: ms; when it was called last */
     retry_time retry__decided;     /* private: ms; when it was decided last; a delay begins then */
     uint32_t retry__paid;          /* private: thousandths; for a retry whose end is not known */
+    retry_ms retry__owes;          /* private: ms of `delay` that wait for tokens; 0: none */
     retry_hedge *retry__hedge;     /* private: further copies; NULL: none */
     retry_copy retry__copy;        /* private: number 0 */
 };
@@ -1493,7 +1493,7 @@ RETRY_API void retry_start(retry_operation *op, const retry_service *service, re
    - The rate: PACED until its time has come; THROTTLED if that is `wait` or more away (`delay` ms).
    - A wait would leave less than an attempt needs: EXPIRE, DEADLINE, at once. It needs the least of
      an eighth of the timeout, half of cut_after or attempt_timeout, and twice what answers take
-   now, as far as they are known; but no less than answers take now (half of the timeout at most).
+     now, as far as they are known; but no less than answers take now (half of the timeout at most).
    Refused, copy 0 ends the operation: FAIL with that cause, or EXPIRE. The charge of its retry goes
    back, and the observer hears of it with a NULL failure. END's `delay` is 0 but for these, for
    BUDGET_EXHAUSTED (the delay that the strategy gave) and EXPIRE (the ms that were left, or that a
@@ -1516,9 +1516,9 @@ RETRY__NO_IGNORE RETRY_API retry_step retry_next(retry_operation *op, retry_time
       delay, and in 6 nothing to pay, if the first retry goes to another that answered well last.
    5. A delay that reaches the deadline: EXPIRE, DEADLINE, with what is left.
    6. The budget pays. If it cannot, the delay becomes longer, until the base has refilled
-      retry_cost, or timeout_cost after a time-out. FAIL, BUDGET_EXHAUSTED if a whole base is owed
-      already, if the timeout is too short for that or has no end, or after a pushback. If nobody
-      was reached, what was paid for this attempt pays for the next.
+      retry_cost, or timeout_cost after a time-out; or until successes have brought the price. FAIL,
+      BUDGET_EXHAUSTED if more than a base would be owed, if the timeout is too short or has no end,
+      or after a pushback. If nobody was reached, what was paid for this attempt pays for the next.
    7. RETRY is counted; FAIL and EXPIRE end the operation. The observer is told last. */
 RETRY_API void retry_ended(retry_operation *op, unsigned copy, const retry_failure *failure,
                            retry_time now);
@@ -2780,8 +2780,8 @@ static bool retry__pay(retry_operation *op, uint32_t traits)
         later = retry__budget_move(op, RETRY__BUDGET_BORROW, cost);
         if (later == 0)
             return false;
+        op->retry__owes = later - op->delay;
         op->delay = later;
-        op->retry__owes = true;
     }
     op->retry__paid = cost;
     return true;
@@ -2969,7 +2969,8 @@ RETRY__WRAPS static void retry__budget_earn(retry_budget *budget, uint32_t most,
     retry__budget_add(budget, most, retry__budget_settle(budget, whole));
 }
 
-static bool retry__budget_pays(const retry_budget_options *options, uint32_t balance, uint32_t cost)
+RETRY__INLINE bool retry__budget_pays(const retry_budget_options *options, uint32_t balance,
+                                      uint32_t cost)
 {
     if (balance < cost || options->capacity == 0)
         return false;
@@ -4976,7 +4977,7 @@ static bool retry__try(retry_operation *op, retry_step *step)
     step->cause = RETRY_CAUSE_NONE;
     if (cause == RETRY_CAUSE_NONE) {
         op->retry__phase = RETRY__TRYING;
-        op->retry__owes = false;
+        op->retry__owes = 0;
         if (op->retry__hedge)
             op->retry__hedge->retry__hedging(op, RETRY__HEDGE_BEGIN, NULL, step);
     } else if (cause == RETRY_CAUSE_PACED) {
@@ -4993,14 +4994,16 @@ static bool retry__try(retry_operation *op, retry_step *step)
     return true;
 }
 
-/* A retry waits for tokens: it looks each second whether successes have brought them. If they have,
-   it waits only as long as the server asked for. What it owes stays its price. */
+/* A retry that waits for tokens looks each second whether successes have brought its price. Then it
+   pays as any other does, and only its own delay is left. The base still pays what it owes. */
 RETRY__COLD retry_ms retry__wait_for_tokens(retry_operation *op, retry_ms delay)
 {
-    if (retry_budget_balance(op->client->budget) < op->retry__paid)
+    uint32_t price = retry__retry_cost(&retry__budget(op)->options, &op->failure);
+    if (retry__budget_move(op, RETRY__BUDGET_TAKE, price) == 0)
         return retry__min(delay, 1000);
-    op->retry__owes = false;
-    op->retry__phase = RETRY__SKIPPED;
+    op->retry__paid = price;
+    op->delay -= op->retry__owes;
+    op->retry__owes = 0;
     return 1; /* and look again */
 }
 
@@ -5023,7 +5026,7 @@ static bool retry__rest(retry_operation *op, retry_step *step)
     }
     if (step->delay == 0)
         return retry__try(op, step);
-    if (op->retry__owes)
+    if (op->retry__owes != 0)
         step->delay = retry__wait_for_tokens(op, step->delay);
     step->what = RETRY_DO_WAIT;
     return true;
@@ -5597,7 +5600,7 @@ static void retry__node_failed(const struct retry__attempt *attempt)
 
 /* The least key is asked first. It has the two bits of `tier` (the higher is set if the node is
    ill), then the rank, then how much is in flight there. */
-static uint32_t retry__node_key(const retry_gates *gates, uint32_t tier, retry_time now)
+RETRY__ONCE uint32_t retry__node_key(const retry_gates *gates, uint32_t tier, retry_time now)
 {
     uint32_t flight = retry__min(retry__load(&gates->in_flight), 0x3ffe);
     if (retry__node_ill(gates, now))
@@ -5942,8 +5945,8 @@ static void retry__service_budget(retry_budget *budget, uint32_t in_flight, retr
 RETRY_API void retry_service_init(retry_service *service, retry_time now)
 {
     retry_client *client;
-    if (!service)
-        return;
+    if (!service || (service->retry__at && service->retry__at != service))
+        return; /* what a copy has points into the first */
     client = &service->client;
     retry__service_policy(&service->policy);
     retry__service_budget(&service->budget, retry_aimd_limit(&service->limit), now);
@@ -5955,8 +5958,7 @@ RETRY_API void retry_service_init(retry_service *service, retry_time now)
         client->gates = &service->gates;
     if (client->nodes == 0)
         retry_gates_aimd(client->gates, &service->limit);
-    if (!service->retry__at) /* a copy stays of no use, as what it has points into the first */
-        service->retry__at = service;
+    service->retry__at = service;
 }
 
 /* ---- A loop, for those who block ----------------------------------------------------------- */
@@ -5988,8 +5990,8 @@ static bool retry__run_attempt(retry_operation *op, const retry_step *step,
 
 /* Sleeps as a step says. False: that would never end, as the clock shows no time for the delay, or
    as nothing is to come: an attempt is out that is not this thread's. */
-static bool retry__run_sleep(const retry_clock *clock, const retry_step *step, retry_time *now,
-                             uint32_t *unseen)
+RETRY__INLINE bool retry__run_sleep(const retry_clock *clock, const retry_step *step,
+                                    retry_time *now, uint32_t *unseen)
 {
     const retry_time before = *now;
     RETRY_ASSERT(step->delay != UINT32_MAX && "retry_run: another thread uses the operation");

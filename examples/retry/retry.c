@@ -17,7 +17,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -303,17 +302,22 @@ static int start_companion(bool feeds)
     }
 }
 
-/* Whether a line that the last try has printed is wanted. */
+/* Whether a line that the last try has printed is wanted. The file is opened anew, as its position
+   is that of all that still write there. */
 static bool has_printed(void)
 {
-    struct stat file = {0};
-    must(fstat(output, &file) == 0, "its output", NULL);
-    off_t size = file.st_size;
-    char *text = malloc((size_t)size + 1);
-    must(text && pread(output, text, (size_t)size, 0) == size, "its output", NULL);
-    text[size > 0 && text[size - 1] == '\n' ? size - 1 : size] = '\0';
-    bool found = size > 0 && regexec(&wanted, text, 0, NULL, 0) == 0;
-    free(text);
+    char name[40], *line = NULL;
+    size_t size = 0;
+    bool found = false;
+    snprintf(name, sizeof name, "/proc/self/fd/%d", output);
+    FILE *file = fopen(name, "re");
+    must(file != NULL, "its output", NULL);
+    for (ssize_t n; !found && (n = getline(&line, &size, file)) > 0;) {
+        line[line[n - 1] == '\n' ? n - 1 : n] = '\0';
+        found = regexec(&wanted, line, 0, NULL, 0) == 0;
+    }
+    free(line);
+    fclose(file);
     return found;
 }
 
@@ -482,7 +486,7 @@ static void read_options(retry_client *client, bool has_output)
     client->always_interval = retry_backoff_base(&policy.backoff, 0);
     successes = read_number(argument(SUCCESSES), 1);
     if (argument(UNTIL_OUTPUT)) {
-        must(regcomp(&wanted, given[UNTIL_OUTPUT], REG_EXTENDED | REG_NEWLINE | REG_NOSUB) == 0,
+        must(regcomp(&wanted, given[UNTIL_OUTPUT], REG_EXTENDED | REG_NOSUB) == 0,
              given[UNTIL_OUTPUT], "no extended regular expression");
         given[ONLY_LAST] = given[UNTIL_OUTPUT];
     }
@@ -491,8 +495,7 @@ static void read_options(retry_client *client, bool has_output)
     argument(RETRY_AFTER_FROM);
     slip_as = to && *to && !to[strspn(to, DIGITS)] ? (int)read_number(to, 0) : -1;
     must(slip_as < 0 || fcntl(slip_as, F_GETFD) >= 0, to, NULL);
-    must(slip_as != STDOUT_FILENO || !given[UNTIL_OUTPUT], to,
-         "--until-output reads what is there");
+    must(slip_as != STDOUT_FILENO || !given[UNTIL_OUTPUT], to, "--until-output looks there");
     option = "";
     if (given[STATE] && (state = open(given[STATE], O_RDWR | O_CREAT | O_CLOEXEC, 0666)) < 0)
         leave_state(strerror(errno));

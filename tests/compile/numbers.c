@@ -638,8 +638,7 @@ static void print_floor(void)
         by_hand_attempt(&gates, UINT32_MAX, now, &failure, now);
     limit = retry_aimd_limit(&aimd);
     printf(MANUAL "above max counts as max (default: 0: %u) */\n", whole(limit));
-    printf(MANUAL "When it is down to %s, and no answer is good, attempts begin up to %s apart\n",
-           word(limit, 1, "one"),
+    printf(MANUAL "Down to %s, it pauses for up to %s after a time-out\n", word(limit, 1, "one"),
            word(by_hand_ask(&gates, 0, now - 5000).delay - 1 /* its turn */, 1000, "a second"));
 }
 

@@ -246,30 +246,56 @@ static void test_owed_by_another_name(void)
     }
 }
 
-/* A retry that waits for tokens looks each second. When successes have brought what it costs, it
-   goes, but never before the server asked for. */
+enum { OTHER, THROTTLED, TIMED_OUT };
+
+/* A retry that waits for tokens looks each second. When successes have brought its price, it pays,
+   and waits for its own delay alone: 100 ms, or what the server asked for. (In the last ms of a
+   wait the base has brought it, too.) */
 static void test_goes_when_earned(void)
 {
     static const struct {
+        uint8_t kind;
+        uint32_t floor;
         retry_ms retry_after;
         uint32_t earned;
         retry_ms at, wait, next; /* waits from there, and then; 0: it goes */
-    } rows[] = {{0, 0, 0, 1000, 1000},      {0, 249, 0, 1000, 1000},       {0, 250, 0, 1, 0},
-                {0, 250, 500, 1, 0},        {0, 249, 4100, 1000, 0},       {0, 249, 4101, 999, 0},
-                {0, 249, 5099, 1, 0},       {0, 249, 5100, 0, 0},          {3000, 250, 0, 1, 2999},
-                {3000, 250, 2998, 1, 1},    {3000, 250, 2999, 1, 0},       {3000, 250, 3000, 1, 0},
-                {3000, 249, 0, 1000, 1000}, {3000, 249, 3000, 1000, 1000}, {3000, 249, 7999, 1, 0},
-                {3000, 249, 8000, 0, 0}};
-    retry_budget_options options = preset();
+        uint32_t left;           /* in the bucket */
+    } rows[] = {{OTHER, 0, 0, 0, 0, 1000, 1000, 0},
+                {OTHER, 0, 0, 249, 0, 1000, 1000, 249},
+                {OTHER, 0, 0, 250, 0, 1, 99, 0},
+                {OTHER, 0, 0, 250, 99, 1, 0, 0},
+                {OTHER, 0, 0, 251, 500, 1, 0, 1},
+                {OTHER, 0, 0, 249, 4100, 1000, 0, 249},
+                {OTHER, 0, 0, 249, 4101, 999, 0, 249},
+                {OTHER, 0, 0, 249, 5099, 1, 0, 3},
+                {OTHER, 0, 0, 249, 5100, 0, 0, 249},
+                {OTHER, 0, 3000, 250, 0, 1, 2999, 0},
+                {OTHER, 0, 3000, 250, 2999, 1, 0, 0},
+                {OTHER, 0, 3000, 250, 3000, 1, 0, 0},
+                {OTHER, 0, 3000, 249, 3000, 1000, 1000, 249},
+                {OTHER, 0, 3000, 249, 7999, 1, 0, 148},
+                {OTHER, 0, 3000, 249, 8000, 0, 0, 249},
+                {OTHER, 100, 0, 350, 0, 1000, 1000, 350},
+                {OTHER, 100, 0, 351, 0, 1, 99, 101},
+                {THROTTLED, 0, 0, 999, 0, 1000, 1000, 999},
+                {THROTTLED, 0, 0, 1000, 0, 1, 99, 0},
+                {THROTTLED, 0, 3000, 250, 0, 1, 2999, 0},
+                {TIMED_OUT, 0, 0, 999, 0, 1000, 1000, 999},
+                {TIMED_OUT, 0, 0, 999, 20099, 1, 0, 0},
+                {TIMED_OUT, 0, 0, 1000, 0, 1, 99, 0}};
     size_t i;
     for (i = 0; i < CHECK_COUNT(rows); i++) {
+        retry_budget_options options = preset();
         retry_failure failure = check_failure_of(RETRY_REASON_KV_LOCKED);
         retry_time now = check_after(START, rows[i].at);
         retry_operation op;
         retry_step step;
         check_row("row %u", (unsigned)i);
+        options.floor = rows[i].floor;
         set_up(&options);
         policy.retry_after_spread = 1;
+        failure.throttle = rows[i].kind == THROTTLED;
+        failure.timeout = rows[i].kind == TIMED_OUT;
         failure.retry_after = rows[i].retry_after;
         op = failed(60000, &failure, START);
         CHECK_EQUAL(1000, CHECK_WAIT(STRATEGY, retry_next(&op, START)).delay);
@@ -280,21 +306,64 @@ static void test_goes_when_earned(void)
             step = retry_next(&op, check_after(now, step.delay));
         CHECK_EQUAL(rows[i].next, step.delay);
         CHECK_EQUAL(step.delay == 0, step.what == RETRY_DO_SEND);
-        CHECK_EQUAL(rows[i].earned, retry_budget_balance(&budget)); /* what it owes is its price */
+        CHECK_EQUAL(rows[i].left, retry_budget_balance(&budget));
     }
 }
 
-/* Nobody knows when, if the budget was taken away. */
-static void test_no_budget_to_earn(void)
+/* Tokens for one let one go. Who stops gives back what it has paid. */
+static void test_one_goes(void)
 {
+    retry_budget_options options = preset();
+    const retry_failure failure = check_failure_of(RETRY_REASON_KV_LOCKED);
+    retry_operation first, second;
+    set_up(&options);
+    first = failed(60000, &failure, START);
+    second = failed(60000, &failure, START);
+    retry_budget_deposit(&budget, 499);
+    CHECK_EQUAL(1, CHECK_WAIT(STRATEGY, retry_next(&second, START)).delay);
+    CHECK_EQUAL(1000, CHECK_WAIT(STRATEGY, retry_next(&first, START)).delay);
+    CHECK_EQUAL(99, CHECK_WAIT(STRATEGY, retry_next(&second, check_after(START, 1))).delay);
+    CHECK_SEND(retry_next(&second, check_after(START, 100)));
+    CHECK_EQUAL(249, retry_budget_balance(&budget));
+    retry_budget_deposit(&budget, 1);
+    CHECK_EQUAL(1, CHECK_WAIT(STRATEGY, retry_next(&first, check_after(START, 1000))).delay);
+    retry_stop(&first, check_after(START, 1000));
+    CHECK_EQUAL(250, retry_budget_balance(&budget));
+}
+
+static uint32_t most(void *context)
+{
+    (void)context;
+    return UINT32_MAX;
+}
+
+static retry_action after_30_s(const retry_strategy *self, const retry_operation *op,
+                               const retry_failure *failure, retry_time now)
+{
+    (void)self, (void)op, (void)failure, (void)now;
+    return retry_action_after(30000);
+}
+
+/* Its own delay stays whole: a strategy's, and with what a told delay is spread by. */
+static void test_own_delay_stays(void)
+{
+    static const retry_strategy own = {after_30_s};
     retry_budget_options options = preset();
     retry_failure failure = check_failure_of(RETRY_REASON_KV_LOCKED);
     retry_operation op;
-    set_up(&options);
-    op = failed(60000, &failure, START);
-    client.budget = NULL;
-    CHECK_EQUAL(1000, CHECK_WAIT(STRATEGY, retry_next(&op, START)).delay);
-    CHECK_SEND(retry_next(&op, check_after(START, 5100)));
+    int told;
+    for (told = 0; told < 2; told++) {
+        set_up(&options);
+        client.random = most;
+        client.strategy = told ? &policy.base : &own;
+        failure.retry_after = told ? 24000 : 0; /* and a quarter more */
+        op = failed(600000, &failure, START);
+        retry_budget_deposit(&budget, 250);
+        CHECK_EQUAL(35000, op.delay);
+        CHECK_EQUAL(1, CHECK_WAIT(STRATEGY, retry_next(&op, START)).delay);
+        CHECK_EQUAL(30000, op.delay);
+        CHECK_EQUAL(29999, CHECK_WAIT(STRATEGY, retry_next(&op, check_after(START, 1))).delay);
+    }
 }
 
 /* Who owes nothing waits as long as its policy says: also what failed anew, for a reason that is
@@ -309,7 +378,7 @@ static void test_goes_when_its_delay_is_over(void)
     op = failed(60000, &failure, START);
     retry_budget_deposit(&budget, 1000);
     CHECK_EQUAL(1, CHECK_WAIT(STRATEGY, retry_next(&op, START)).delay);
-    CHECK_SEND(retry_next(&op, START));
+    CHECK_SEND(retry_next(&op, check_after(START, 100)));
     failure = check_failure_of(RETRY_REASON_KV_NOT_MY_VBUCKET);
     retry_ended(&op, 0, &failure, START);
     CHECK_EQUAL(4000, CHECK_WAIT(ALWAYS, retry_next(&op, START)).delay);
@@ -330,7 +399,8 @@ int main(void)
     RUN(test_paid_in_small_steps);
     RUN(test_owed_by_another_name);
     RUN(test_goes_when_earned);
-    RUN(test_no_budget_to_earn);
+    RUN(test_one_goes);
+    RUN(test_own_delay_stays);
     RUN(test_goes_when_its_delay_is_over);
     return check_done();
 }

@@ -78,6 +78,7 @@ struct walk_operation {
     bool delayed;         /* a retry was granted that has not been tried yet */
     uint64_t granted;     /* ms; when it was granted */
     retry_ms delay;       /* of it */
+    bool owes;            /* it may wait for tokens */
     uint32_t failed;      /* a bit for each server that failed it */
     uint32_t failed_last; /* the last of them */
     uint32_t ending;      /* 1 + the server whose copy retry_ended tells of as failed; 0: none */
@@ -239,11 +240,20 @@ static uint32_t walk_owed_cost(const retry_failure *failure)
                : cost;
 }
 
-/* It may have to wait for tokens. Then it looks each second whether they are there, and goes. */
-static bool walk_may_owe(const struct walk_operation *w)
+/* Whether it may wait for tokens: the decision has left less than its price. Then it looks each
+   second whether they are there, and pays. */
+static bool walk_may_owe(const retry_operation *op)
 {
-    const retry_budget *budget = w->op.client->budget;
-    return budget && budget->options.base_per_second != 0;
+    const retry_budget *budget = op->client->budget;
+    const retry_budget_options *options;
+    uint32_t price;
+    if (!budget || budget->options.base_per_second == 0)
+        return false;
+    options = &budget->options;
+    price =
+        options->retry_cost > options->timeout_cost ? options->retry_cost : options->timeout_cost;
+    price = price > options->throttle_cost ? price : options->throttle_cost;
+    return !WALK_ALONE || options->floor != 0 || retry_budget_balance(budget) < price;
 }
 
 /* `least`: what that costs at least, if it is owed. A base may be. */
@@ -488,6 +498,7 @@ static void walk_observe(void *context, const retry_operation *op, const retry_f
         w->delayed = true;
         w->granted = now;
         w->delay = op->delay;
+        w->owes = op->cause == RETRY_CAUSE_STRATEGY && walk_may_owe(op);
         walk_check_elsewhere(w, failure);
         if (op->cause == RETRY_CAUSE_STRATEGY && walk_pays(w) && w->charge == 0) {
             w->charge = walk_elsewhere(op, failure) ? 0 : walk_cost(failure);
@@ -899,11 +910,9 @@ static void walk_check_delay(struct walk_operation *w, const retry_step *step)
     if (waits)
         REQUIRE(step->cause == w->op.cause &&
                 (now + step->delay == end ||
-                 (walk_may_owe(w) && step->delay <= 1000 && now + step->delay < end)));
+                 (w->owes && step->delay <= 1000 && now + step->delay < end)));
     else
-        REQUIRE(now >= end || (walk_may_owe(w) && now >= w->granted + w->op.failure.retry_after));
-    if (WALK_ALONE && walk_pays(w) && !waits && now < end)
-        REQUIRE(retry_budget_balance(&walk.budget) >= walk_owed_cost(&w->op.failure));
+        REQUIRE(now >= end || (w->owes && now >= w->granted + w->op.failure.retry_after));
     w->delayed = waits;
 }
 
@@ -920,7 +929,7 @@ static void walk_check_fields(const retry_step *step)
 static bool walk_step(struct walk_operation *w)
 {
     bool early = w->settled && !w->jumped && w->where == WALK_OPEN &&
-                 w->last.cause != RETRY_CAUSE_PACED && !(w->delayed && walk_may_owe(w)) &&
+                 w->last.cause != RETRY_CAUSE_PACED && !(w->delayed && w->owes) &&
                  (now < w->due || w->last.delay == UINT32_MAX);
     bool told = w->where == WALK_TOLD;
     retry_step step;
