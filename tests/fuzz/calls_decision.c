@@ -32,6 +32,7 @@ static struct {
     uint32_t since_order; /* retries since the server's last order; NEVER: there was none */
     retry_time started, code_since, decided, sent;
     retry_ms wait, timeout; /* from `decided`, and of the attempt from `sent` */
+    retry_ms owes;          /* of the delay, ms that wait for tokens */
     retry_reason_set reasons;
     bool ambiguous, asked;
     uint8_t verdict, cause;
@@ -229,7 +230,9 @@ static retry_ms raised(const retry_failure *failure, retry_ms delay)
 /* What an attempt needs, and what can be spared beside it. */
 static retry_ms needed(void)
 {
-    return operation.timeout / 8 > 0 ? operation.timeout / 8 : 1;
+    const retry_ms eighth = operation.timeout / 8 > 0 ? operation.timeout / 8 : 1;
+    const retry_ms half = client.attempt_timeout - client.attempt_timeout / 2;
+    return half != 0 && half < eighth ? half : eighth;
 }
 
 static retry_ms spared(void)
@@ -432,6 +435,7 @@ static void grant(const retry_failure *failure, uint8_t cause, retry_ms delay)
         end(RETRY_VERDICT_EXPIRE, RETRY_CAUSE_DEADLINE, left(), true);
         return;
     }
+    model.owes = delay;
     if (cause != RETRY_CAUSE_ALWAYS && !pays(failure, &delay)) {
         end(RETRY_VERDICT_FAIL, RETRY_CAUSE_BUDGET_EXHAUSTED, delay, true);
         return;
@@ -440,6 +444,7 @@ static void grant(const retry_failure *failure, uint8_t cause, retry_ms delay)
     model.retries++;
     model.code_retries++;
     model.wait = delay;
+    model.owes = delay - model.owes;
     tell(RETRY_VERDICT_RETRY, cause, delay, true);
 }
 
@@ -600,6 +605,21 @@ static void watch(retry_step step)
     REQUIRE(step.what == RETRY_DO_CANCEL);
 }
 
+/* Each second it looks for tokens. When they are there, only its own delay is left. */
+static retry_ms look_for_tokens(retry_ms rest)
+{
+    const uint32_t price = cost_of(&model.failure);
+    refill();
+    if (!affords(balance(), price))
+        return rest < 1000 ? rest : 1000;
+    model.millionths -= (uint64_t)price * 1000;
+    model.paid = price;
+    model.delay -= model.owes;
+    model.wait = model.wait < model.delay ? model.wait : model.delay;
+    model.owes = 0;
+    return 1;
+}
+
 static void call_next(void)
 {
     retry_step step;
@@ -620,7 +640,8 @@ static void call_next(void)
     } else if (model.state == ASKED && left() != 0) {
         require_wait(step, left(), RETRY_CAUSE_PENDING);
     } else if (model.state == DELAYED && left_of(model.decided, model.wait) != 0) {
-        require_wait(step, left_of(model.decided, model.wait), model.cause);
+        retry_ms rest = left_of(model.decided, model.wait);
+        require_wait(step, model.owes != 0 ? look_for_tokens(rest) : rest, model.cause);
     } else {
         begin(step);
     }
