@@ -2653,7 +2653,7 @@ RETRY__QUICK void retry__end(retry_operation *op, const retry_failure *failure, 
 }
 
 /* Keeps a failed copy's reason, and whether it may have taken effect. Returns the traits. */
-static uint32_t retry__record(retry_operation *op, const retry_failure *failure)
+RETRY__INLINE uint32_t retry__record(retry_operation *op, const retry_failure *failure)
 {
     uint32_t traits = retry__failure_traits(failure);
     op->reasons |= retry__reason_bit(failure->reason);
@@ -3177,7 +3177,7 @@ static uint32_t retry__connection_draw(const retry_connection *connection)
 }
 
 /* gRPC draws no jitter for the first. */
-static retry_ms retry__connection_first(const retry_backoff *backoff)
+RETRY__ONCE retry_ms retry__connection_first(const retry_backoff *backoff)
 {
     return retry__min(retry__max(retry_backoff_base(backoff, 0), backoff->min), RETRY__LONGEST);
 }
@@ -3890,7 +3890,7 @@ RETRY__WRAPS static uint32_t retry__breaker_next(uint32_t word, uint32_t low)
 }
 
 /* HALF_OPEN, without a probe in flight, as the lower half of the word. */
-static uint32_t retry__breaker_half_open(const retry_breaker *breaker)
+RETRY__ONCE uint32_t retry__breaker_half_open(const retry_breaker *breaker)
 {
     return (breaker->probes ? breaker->probes : UINT32_C(1)) << 8;
 }
@@ -4612,7 +4612,7 @@ static retry__percentile retry__percentile_of(const retry_latency *latency)
     return percentile;
 }
 
-static retry_ms retry__latency_bound(const retry_latency *latency, retry_ms ms)
+RETRY__ONCE retry_ms retry__latency_bound(const retry_latency *latency, retry_ms ms)
 {
     return retry__max(retry__min(ms, retry__or(latency->max, UINT32_MAX)),
                       retry__or(latency->min, 1));
@@ -4994,8 +4994,8 @@ static bool retry__try(retry_operation *op, retry_step *step)
     return true;
 }
 
-/* A retry that waits for tokens looks each second whether successes have brought its price. Then it
-   pays as any other does, and only its own delay is left. The base still pays what it owes. */
+/* While a retry waits for tokens it looks each second whether successes have brought its price.
+   Then it pays as any other does, and has its own delay left. The base still pays what it owes. */
 RETRY__COLD retry_ms retry__wait_for_tokens(retry_operation *op, retry_ms delay)
 {
     uint32_t price = retry__retry_cost(&retry__budget(op)->options, &op->failure);
@@ -5011,11 +5011,13 @@ RETRY__COLD retry_ms retry__wait_for_tokens(retry_operation *op, retry_ms delay)
 static bool retry__rest(retry_operation *op, retry_step *step)
 {
     if (op->retry__phase == RETRY__DELAYED || op->retry__phase == RETRY__SKIPPED) {
-        retry_ms delay = op->delay;
+        retry_ms delay = op->delay, own = delay - op->retry__owes;
         if (op->retry__phase == RETRY__SKIPPED)
             delay = retry__min(delay, op->failure.retry_after);
-        step->delay = retry__left(op->retry__decided, delay, op->retry__now);
         step->cause = op->cause;
+        step->delay = retry__left(op->retry__decided, delay, op->retry__now);
+        if (step->delay > own)
+            step->delay = retry__wait_for_tokens(op, step->delay);
     } else if (op->retry__phase == RETRY__ASKED) {
         step->delay = retry__remaining(op, op->retry__now);
         step->cause = RETRY_CAUSE_PENDING;
@@ -5026,8 +5028,6 @@ static bool retry__rest(retry_operation *op, retry_step *step)
     }
     if (step->delay == 0)
         return retry__try(op, step);
-    if (op->retry__owes != 0)
-        step->delay = retry__wait_for_tokens(op, step->delay);
     step->what = RETRY_DO_WAIT;
     return true;
 }

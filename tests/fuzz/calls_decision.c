@@ -605,7 +605,8 @@ static void watch(retry_step step)
     REQUIRE(step.what == RETRY_DO_CANCEL);
 }
 
-/* Each second it looks for tokens. When they are there, only its own delay is left. */
+/* While it waits for tokens it looks each second. When they are there, only its own delay is left.
+ */
 static retry_ms look_for_tokens(retry_ms rest)
 {
     const uint32_t price = cost_of(&model.failure);
@@ -641,7 +642,8 @@ static void call_next(void)
         require_wait(step, left(), RETRY_CAUSE_PENDING);
     } else if (model.state == DELAYED && left_of(model.decided, model.wait) != 0) {
         retry_ms rest = left_of(model.decided, model.wait);
-        require_wait(step, model.owes != 0 ? look_for_tokens(rest) : rest, model.cause);
+        require_wait(step, rest > model.delay - model.owes ? look_for_tokens(rest) : rest,
+                     model.cause);
     } else {
         begin(step);
     }

@@ -493,6 +493,30 @@ static void test_not_initialised(void)
     retry_stop(&op, START);
 }
 
+/* A copy of one is of no use, and leaves the first one as it was. */
+static void test_copied(void)
+{
+    static retry_service copy;
+    retry_operation op;
+    retry_failure failure = retry_classify_http(429, 0);
+    memset(&op, 0, sizeof op);
+    set_up();
+    init();
+    memcpy(&copy, &service, sizeof copy);
+    retry_service_init(&copy, START);
+    retry_start(&op, &copy, START);
+    CHECK_EQUAL(RETRY_CAUSE_MISUSE, retry_next(&op, START).cause);
+    retry_start(&op, &service, START);
+    CHECK_EQUAL(RETRY_DO_SEND, retry_next(&op, START).what);
+    retry_ended(&op, 0, &failure, START);
+    CHECK_EQUAL(10, retry_aimd_limit(&service.limit));
+    CHECK_EQUAL(20, retry_aimd_limit(&copy.limit));
+    init();
+    retry_start(&op, &service, START);
+    CHECK_EQUAL(RETRY_DO_SEND, retry_next(&op, START).what);
+    retry_stop(&op, START);
+}
+
 /* ---- a small world ------------------------------------------------------------------------- */
 
 /* Operations of one process, which overlap, and a server that answers each attempt 20 ms after it
@@ -987,6 +1011,7 @@ int main(void)
     RUN(test_limits_of_nodes);
     RUN(test_at_work);
     RUN(test_not_initialised);
+    RUN(test_copied);
     RUN(test_few_calls);
     RUN(test_fails_twice);
     RUN(test_command);

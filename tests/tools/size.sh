@@ -73,7 +73,7 @@ flash 3600 "retry_run" retry_run
     flash 8520 "a service, client-side throttle" $service retry_gates_throttle
     flash 9200 "a service, rate" $service retry_gates_rate
     flash 8540 "a service, latency" $service retry_gates_latency
-    flash 9080 "a service, hedge" $service retry_hedge_copies
+    flash 9120 "a service, hedge" $service retry_hedge_copies
     base=none
     flash 1980 "circuit breaker by hand" $breaker
     flash 1935 "scope, with its budget" retry_scope_client
