@@ -229,17 +229,17 @@
    operations to one server share. A retry that the budget cannot pay for waits, or is not made
    (FAIL, BUDGET_EXHAUSTED). A service's budget is RETRY_BUDGET_BEST_EFFORT(20), for 20 at once:
 
-   1. A retry costs 0.25 tokens, after a time-out or a throttled answer 1; a success puts 0.1 in. If
-      the server said when to come back (Retry-After), the retry costs 0.25.
+   1. A retry costs 0.25 tokens, after a time-out or a throttled answer 1; a success puts 0.1 in. A
+      retry after a throttled answer with a Retry-After costs 0.25, too.
    2. The base, 1 token, is there at first. It does not expire, and 0.05 a second refill it.
    3. What successes put in beyond the base expires: 37 % of it are left after 10 s.
    4. cut_after ends an attempt only while there are 2 tokens. With fewer, only timeout and
       attempt_timeout do: else small processes send again what waits in the server's queue.
    5. If a retry reached nobody, the next one is free: so you can wait for a server to come up.
-   6. While less than half of the base is left, a retry waits 5 to 7.5 s: meanwhile it refills.
+   6. While less than half of the base is left, a retry waits 5 to 7.5 s (throttled 10 to 15).
    7. A retry that cannot be paid for waits until the base has refilled 0.25 tokens (5 s), or 1
-      token after a time-out (20 s), and then for its delay; less if successes bring tokens. Four
-      retries wait at most, one behind the other, or one after a time-out; none without a timeout.
+      token after a time-out (20 s), or successes have brought its price, and then for its delay.
+      Four retries wait at most, one behind the other, or one after a time-out.
 
       retries that tokens pay for      new, or idle for 20 s  1 success a second  10/s  100/s
       -------------------------------  ---------------------  ------------------  ----  -----
@@ -1515,10 +1515,11 @@ RETRY__NO_IGNORE RETRY_API retry_step retry_next(retry_operation *op, retry_time
       answers later (PENDING), and what follows is decided then. With several nodes there is no
       delay, and in 6 nothing to pay, if the first retry goes to another that answered well last.
    5. A delay that reaches the deadline: EXPIRE, DEADLINE, with what is left.
-   6. The budget pays. If it cannot, the delay becomes longer, until the base has refilled
-      retry_cost, or timeout_cost after a time-out; or until successes have brought the price. FAIL,
-      BUDGET_EXHAUSTED if more than a base would be owed, if the timeout is too short or has no end,
-      or after a pushback. If nobody was reached, what was paid for this attempt pays for the next.
+   6. The budget pays. If it cannot, the delay begins when the base has refilled retry_cost, or
+      timeout_cost after a time-out, or when successes have brought the price. FAIL,
+      BUDGET_EXHAUSTED if nothing refills the base, if more than a base would be owed, if the
+      timeout is too short or has no end (UINT32_MAX), or after a pushback. If nobody was reached,
+      what was paid for this attempt pays for the next.
    7. RETRY is counted; FAIL and EXPIRE end the operation. The observer is told last. */
 RETRY_API void retry_ended(retry_operation *op, unsigned copy, const retry_failure *failure,
                            retry_time now);

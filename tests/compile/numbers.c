@@ -525,8 +525,8 @@ static void print_service(void)
     timeouts = waiting(options, true, &after_timeout);
     printf(MANUAL "waits until the base has refilled %g tokens (%g s), or",
            tokens(options->retry_cost), seconds(first));
-    printf(" %g token after a time-out (%g s), and then for its delay\n",
-           tokens(options->timeout_cost), seconds(after_timeout));
+    printf(" %g token after a time-out (%g s)\n", tokens(options->timeout_cost),
+           seconds(after_timeout));
     printf(MANUAL "%s retries wait at most, one behind the other, or %s after a time-out\n",
            word(n, 4, "Four"), word(timeouts, 1, "one"));
     printf(MANUAL "it starts with tokens for %u time-outs\n",
