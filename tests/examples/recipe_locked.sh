@@ -40,7 +40,7 @@ db -N -B --unbuffered bank <"$folder/other" >"$folder/locked" &
 other=$!
 exec 8>"$folder/other"
 echo "START TRANSACTION; SELECT id FROM accounts WHERE id = 9 FOR UPDATE;" >&8
-until_true "the other session does not lock" grep -q 9 "$folder/locked"
+until_true "the other session does not lock" grep -q -s 9 "$folder/locked"
 tell "another session locks an account"
 for from in 0 1 2 3 4; do transfer $from 9; done
 until_shown "    1205" 2
