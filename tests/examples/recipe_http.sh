@@ -149,7 +149,7 @@ end
 slay
 echo "GET http://127.0.0.1:$port/term" | "$program" >"$folder/told" &
 client=$!
-until_true "the program does not wait" grep -q SOCKET_NOT "$folder/told"
+until_true "the program does not wait" grep -q -s SOCKET_NOT "$folder/told"
 kill -s TERM $client
 until_over 2>/dev/null
 
