@@ -93,16 +93,16 @@
    When a copy is cancelled, close its connection: else a late answer is taken for the answer to the
    next request. Do not call retry_ended for this copy: the request is perhaps done.
 
-   An attempt is in flight from when it is sent until it has ended. A WAIT is PACED if
-   the limit or the rate lets no attempt begin yet. The operation asks again later. If many are
-   paced, call advance() for the oldest of them whenever a copy has ended or was cancelled. Do that
-   from your loop, not from within advance().
+   An attempt is in flight from when it is sent until it has ended. A WAIT is PACED if the limit or
+   the rate lets no attempt begin yet. The operation asks again later. If many operations are paced,
+   call advance() for the oldest of them whenever a copy has ended or was cancelled. Do that from
+   your loop, not from within advance().
 
    Jobs from a queue: while a server is down, operations can end as fast as you begin them. So put
    back a job that can be done later, and wait END's `delay` before the next job. When you take the
    job again, set op->retry.timeout to what is left of its time. retry_start clears `ambiguous`, so
-   keep its value. If a server asked for more time than was left (EXPIRE), retry.failure.retry_after
-   has it.
+   keep its value. If a server asked for more time than was left, the verdict is EXPIRE, and
+   op->retry.failure.retry_after says how much it asked for.
 
       op->perhaps_done = op->perhaps_done || op->retry.ambiguous;
       bool later = end.cause == RETRY_CAUSE_DEADLINE || end.cause == RETRY_CAUSE_BUDGET_EXHAUSTED ||
@@ -2555,7 +2555,7 @@ RETRY__COLD retry_ms retry__last_delay(const retry_operation *op, retry_ms delay
 
 /* The last that a budget pays for help most when they are late: the longest delay to half more.
    Meanwhile the base refills retry_cost, so a lone operation does not run dry. */
-static retry_ms retry__longest_delay(const retry_backoff *backoff, const retry_operation *op)
+static retry_ms retry__refill_delay(const retry_backoff *backoff, const retry_operation *op)
 {
     retry_ms longest = retry__longest(backoff);
     return retry__pick(longest, retry__add(longest, longest >> 1), retry__draw(op->client));
@@ -2574,7 +2574,7 @@ RETRY__INLINE retry_action retry__policy(const retry_strategy *self, const retry
     if (failure->throttle && policy->throttle_backoff.initial != 0)
         backoff = &policy->throttle_backoff;
     if (backoff->max != 0 && retry__below_half_base(op, traits))
-        delay = retry__longest_delay(backoff, op);
+        delay = retry__refill_delay(backoff, op);
     else if (RETRY__FAST && backoff->jitter <= RETRY_JITTER_FULL)
         delay = retry__pick(backoff->min, retry__base(backoff, retry__position(op)),
                             retry__draw(op->client));
@@ -4268,9 +4268,9 @@ static bool retry__aimd_roomy(const retry_aimd *aimd, const struct retry__attemp
 
 /* Below `initial` the limit was higher before: it comes back by a quarter of itself. From there on
    it needs three quarters in use, or it would be twice of what is needed when the server goes dark.
-   While all of it is in use, and the server is roomy, it doubles up to what is known to be well,
-   and without end until it falls for the first time. A fall that comes between wins. At `min` it
-   leaves the limit as it was, but not its instant. */
+   While all of it is in use, and answers are quick, or slow for all, it doubles up to what is known
+   to be well, and without end until it falls for the first time. A fall that comes between wins. At
+   `min` it leaves the limit as it was, but not its instant. */
 static void retry__aimd_rise(retry_aimd *aimd, const struct retry__attempt *attempt, retry_ms age,
                              uint32_t now)
 {

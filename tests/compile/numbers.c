@@ -355,7 +355,7 @@ static unsigned waiting(const retry_budget_options *options, bool timeout, retry
 }
 
 /* ms that a retry waits whose budget holds less than half of its base. */
-static retry_ms late(const retry_budget_options *options, uint32_t (*random)(void *context))
+static retry_ms late(const retry_budget_options *options, retry_random_fn *random)
 {
     static const retry_policy policy = RETRY_POLICY_BEST_EFFORT;
     const retry_failure failure = retry_classify_http(503, 0);

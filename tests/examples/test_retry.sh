@@ -351,17 +351,8 @@ check "--until-output: what did not print it leaves nothing" gone "$(head -n 1 "
 run until --policy "$fast attempts=9" --on 75 --until-output x -- "$work/prints"
 check "--until-output: status 1 may be final" tried 1
 anew
-wrong_slip="^retry: --retry-after-from: 1: --until-output looks there"
-run until --until-output x --retry-after-from 1 -- "$work/prints"
-check "--until-output: output is where a Retry-After is, 125" ended until 125
-check "--until-output: output is where a Retry-After is, in words" shows until.err "$wrong_slip"
 run until --policy "$fast" --until-output '^ready$' -- printf 'a\0b\nready\n'
 check "--until-output: behind a NUL" ended until 0
-run until --until-output '(' -- "$work/prints"
-check "--until-output: no pattern, 125" ended until 125
-check "--until-output: no pattern, in words" shows until.err \
-    '^retry: --until-output: (: no extended regular expression$'
-check "--until-output: nothing was run" tried 0
 "$retry" --until-output x -- "$work/prints" >&- 2>"$work/until.err"
 check "--until-output: output is closed" shows until.err "standard output: closed"
 
@@ -778,6 +769,8 @@ wrong() { # TEXT ARGUMENT...
 }
 wrong "see.*--help" --what -- "$work/fails"
 wrong "no command" --policy aws
+wrong "^retry: --until-output: (: no extended regular expression$" --until-output '(' -- "$work/fails"
+wrong "^retry: --retry-after-from: 1: --until-output looks there" --until-output x --retry-after-from 1 -- "$work/fails"
 wrong "^retry: --policy: atempts=3: unknown word" --policy "aws atempts=3" -- "$work/fails"
 wrong "^retry: --policy: atempts=3: unknown word" --policy "atempts=3" -- "$work/fails"
 wrong "^retry: --policy: aws: a preset must come first" --policy "attempts=3 aws" -- "$work/fails"

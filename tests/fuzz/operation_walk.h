@@ -220,13 +220,19 @@ static uint32_t walk_cost(const retry_failure *failure)
     return cost ? cost : options->retry_cost;
 }
 
+/* The most that a retry costs. */
+static uint32_t walk_dearest(const retry_budget_options *options)
+{
+    uint32_t cost = options->retry_cost;
+    cost = cost > options->timeout_cost ? cost : options->timeout_cost;
+    return cost > options->throttle_cost ? cost : options->throttle_cost;
+}
+
 /* Millionths. */
 static int64_t walk_base(void)
 {
     const retry_budget_options *options = &walk.budget.options;
-    uint32_t base = options->retry_cost;
-    base = base > options->timeout_cost ? base : options->timeout_cost;
-    base = base > options->throttle_cost ? base : options->throttle_cost;
+    const uint32_t base = walk_dearest(options);
     return (int64_t)1000 * (base < options->capacity ? base : options->capacity);
 }
 
@@ -245,15 +251,10 @@ static uint32_t walk_owed_cost(const retry_failure *failure)
 static bool walk_may_owe(const retry_operation *op)
 {
     const retry_budget *budget = op->client->budget;
-    const retry_budget_options *options;
-    uint32_t price;
     if (!budget || budget->options.base_per_second == 0)
         return false;
-    options = &budget->options;
-    price =
-        options->retry_cost > options->timeout_cost ? options->retry_cost : options->timeout_cost;
-    price = price > options->throttle_cost ? price : options->throttle_cost;
-    return !WALK_ALONE || options->floor != 0 || retry_budget_balance(budget) < price;
+    return !WALK_ALONE || budget->options.floor != 0 ||
+           retry_budget_balance(budget) < walk_dearest(&budget->options);
 }
 
 /* `least`: what that costs at least, if it is owed. A base may be. */

@@ -48,7 +48,7 @@ makes() {
 
 # Of a run whose output is in the file $work/NAME and whose exit status in NAME.status:
 shows() { grep -q -e "$2" "$work/$1"; }
-lacks() { ! grep -q -e "$2" "$work/$1"; }
+lacks() { ! grep -e "$2" "$work/$1"; } # shows the lines that it has
 ended() { [ "$(cat "$work/$1.status")" -eq "$2" ]; }
 
 differs() { ! cmp -s "$1" "$2"; } # FILE FILE
