@@ -5,10 +5,13 @@
 cli() { redis-cli -p "$port" "$@" 2>/dev/null; }
 answers() { cli PING | grep -q -e PONG -e LOADING; }
 
+# By itself a cluster's nodes would meet 10,000 above the port, where clients have their near ends.
+bus=$(free_port $((port + 2)))
+
 # start_redis OPTION...: every write is on the disk before it is answered
 start_redis() {
-    start redis-server --bind 127.0.0.1 --port "$port" --dir "$folder" --save '' \
-        --appendonly yes --appendfsync always --busy-reply-threshold 50 "$@"
+    start redis-server --bind 127.0.0.1 --port "$port" --cluster-port "$bus" \
+        --dir "$folder" --save '' --appendonly yes --appendfsync always --busy-reply-threshold 50 "$@"
 }
 loaded() { cli PING | grep -q PONG; }
 busy() { cli PING | grep -q BUSY; }

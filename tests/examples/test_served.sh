@@ -41,7 +41,6 @@ check "exit status" ended sound 0
 check "some verdicts" kept sound
 check "none broken" lacks sound BROKEN
 check "80 columns" narrow sound
-[ "$failed" -eq 0 ] || cat "$work/sound"
 check "careless: exit status" ended careless 1
 check "careless: a verdict is broken" broken careless
 check "interrupted: exit status" ended cut 143

@@ -46,10 +46,14 @@ makes() {
     quiet "$@" -o "$makes_file" && [ -e "$makes_file" ]
 }
 
-# Of a run whose output is in the file $work/NAME and whose exit status in NAME.status:
-shows() { grep -q -e "$2" "$work/$1"; }
-lacks() { ! grep -e "$2" "$work/$1"; } # shows the lines that it has
-ended() { [ "$(cat "$work/$1.status")" -eq "$2" ]; }
+# Of a run whose output is in the file $work/NAME and whose exit status in NAME.status; shown if it fails:
+shows() { grep -q -e "$2" "$work/$1" || show "$1"; }
+lacks() { ! grep -e "$2" "$work/$1"; } # only the lines that it has
+ended() { [ "$(cat "$work/$1.status")" -eq "$2" ] || show "$1"; }
+show() {
+    tail -n 60 "$work/$1"*
+    false
+}
 
 differs() { ! cmp -s "$1" "$2"; } # FILE FILE
 
