@@ -16,8 +16,8 @@ asked() {
 }
 start_memcached
 tell "memcached runs"
-run "$port" 4000
-until_shown '^done' 1000
+run "$port" 40000
+until_shown '^done' 100
 freeze
 tell "memcached is frozen"
 until_true "not all ask" asked 4
@@ -50,7 +50,7 @@ until_over
 tell
 
 verdict "The program has ended by itself, and each operation once." \
-    test "$client_status:$((done + perhaps + failed))" = 0:4100
+    test "$client_status:$((done + perhaps + failed))" = 0:40100
 verdict "No increment that was reported done is lost." test "$((first + second))" -ge "$done"
 verdict "None counted twice." test "$((first + second))" -le $((done + perhaps))
 verdict "Four that timed out and four that broke are perhaps done ($timed_out and $broke)." \
@@ -59,7 +59,7 @@ verdict "An increment whose connection never came has failed ($(count '^failed')
     test "$(count '^failed')" -ge 1
 verdict "None has failed before ($failed)." test "$failed" -eq 0
 measure <<END
-Of 4100 increments $done are done, $perhaps are perhaps done, and $failed failed.
+Of 40100 increments $done are done, $perhaps are perhaps done, and $failed failed.
 memcached was frozen, killed and started. It has counted $((first + second)).
 END
 exit $status

@@ -15,7 +15,7 @@ write_configuration steady.conf "$log $(node "$first") $(node "$second")"
 write_configuration dark.conf "$log $(node "$dark")"
 start "$nginx" -p "$folder" -e error.log -c steady.conf
 steady=$server
-trap 'clean; kill -s KILL $steady' EXIT
+trap 'clean; server=$steady; slay' EXIT
 port=$dark
 start "$nginx" -p "$folder" -e error.log -c dark.conf
 requests() { grep -c . "$folder/$1.log"; }

@@ -109,7 +109,8 @@ slay() {
 }
 
 clean() {
-    [ -z "$client" ] || kill -s KILL $client 2>/dev/null
+    # shellcheck disable=SC2086 # a word each
+    [ -z "$client" ] || { kill -s KILL $client && wait $client; } 2>/dev/null
     slay
 }
 

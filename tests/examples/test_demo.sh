@@ -13,24 +13,27 @@ run() {
     ("$client" "$@" >"$work/$name" 2>&1; echo $? >"$work/$name.status") &
 }
 
+# Two nodes, the careless client and two nodes of its own: listed in RUN.children.
+five_children() { # RUN
+    ps -A -o ppid= -o pid= | awk -v parent="$pid" '
+        { of[$2] = $1 }
+        END { for (p in of) if (of[p] == parent || of[of[p]] == parent) print p }' \
+        >"$work/$1.children"
+    [ "$(wc -l <"$work/$1.children")" -eq 5 ]
+}
+
 # interrupt SIGNAL: begins a run, ends it once all nodes run, and lists what is left of them.
 interrupt() {
     "$client" verbose >"$work/$1" 2>&1 &
     pid=$!
     wait_for "$1" "node 2 is started"
-    sleep 0.5
-    ! there ps || ps -A -o ppid= -o pid= | awk -v parent="$pid" '
-        { of[$2] = $1 }
-        END { for (p in of) if (of[p] == parent || of[of[p]] == parent) print p }' \
-        >"$work/$1.children"
+    ! there ps || eventually five_children "$1"
     kill -s "$1" "$pid"
     wait "$pid"
     echo $? >"$work/$1.status"
 }
 
-# Two nodes, the careless client and two nodes of its own.
-none_left() {
-    [ "$(wc -l <"$work/$1.children")" -eq 5 ] || return 1
+none_left() { # RUN
     while read -r child; do
         ! kill -0 "$child" 2>/dev/null || return 1
     done <"$work/$1.children"
@@ -148,7 +151,8 @@ check "INT: exit status" ended INT 130
 check "TERM: exit status" ended TERM 143
 for signal in INT TERM; do
     check "$signal: the table so far" shows $signal "^all  *[1-9]"
-    check_with ps "$signal: no child left" none_left $signal
+    check_with ps "$signal: there were five children" test "$(wc -l <"$work/$signal.children")" -eq 5
+    check_with ps "$signal: no child left" eventually none_left $signal
 done
 
 check "no memcached: exit status" ended missing 2

@@ -67,7 +67,7 @@ kill -s TERM $pid
 wait $pid
 check "interrupted: exit status" test $? -eq 143
 server=$(cat "$work/cut.run/server.pid")
-check "interrupted: the server is gone" sh -c "! kill -0 $server 2>/dev/null"
+check "interrupted: the server is gone" eventually sh -c "! kill -0 $server 2>/dev/null"
 
 "$1" http://127.0.0.1:1/ >"$work/usage" 2>&1
 check "too few arguments: exit status" test $? -eq 2

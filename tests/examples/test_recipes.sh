@@ -48,7 +48,7 @@ interrupt() {
     kill -s TERM $pid
     wait $pid
     check "$name, interrupted: exit status" test $? -eq 143
-    check "$name, interrupted: the servers are gone" none_left "$work/$name.cut/$name.run"
+    check "$name, interrupted: the servers are gone" eventually none_left "$work/$name.cut/$name.run"
 }
 none_left() { # FOLDER
     ! kill -0 "$(cat "$1/server.pid")" 2>/dev/null && ! ps -A -o args= | grep -v grep | grep -q -F -e "$1"

@@ -57,11 +57,16 @@ show() {
 
 differs() { ! cmp -s "$1" "$2"; } # FILE FILE
 
-# Waits until a file shows a text, at most 20 s.
-wait_for() {
-    "${BUILD:-build}/retry" --quiet --policy 'curve=constant jitter=none initial=100ms attempts=200' \
-        --on 1,2 -- grep -qs -e "$2" "$work/$1" < /dev/null
+# eventually COMMAND...: within a minute
+eventually() {
+    tries=0
+    until "$@"; do
+        [ $tries -lt 600 ] || return 1
+        tries=$((tries + 1))
+        sleep 0.1
+    done
 }
+wait_for() { eventually grep -qs -e "$2" "$work/$1"; } # FILE TEXT: the file shows it
 
 finish() {
     echo "$passed passed, $failed failed"
