@@ -1425,7 +1425,7 @@ struct retry_gates {
     uint32_t retry__pace;     /* private: 16 times `slow`, in ms, and the rounds, 0 to 10 */
     uint32_t retry__round;    /* private: ms; when the last round was counted */
     uint32_t retry__answered; /* private: ms; when it last answered; 0: never */
-    uint32_t retry__ill;      /* private: of a node: when it failed last, and how often in a row */
+    uint32_t retry__ill;      /* private: of a node: until when, and how often it failed in a row */
     uint16_t rank;            /* of a node: those with less come before it (default: 0) */
     retry__gate retry__gates[5]; /* private: in the order in which they are asked */
     uint8_t (*retry__on_event)(struct retry__attempt *attempt,
@@ -1797,7 +1797,7 @@ RETRY_API uint32_t retry_version(void)
 
 /* ---- Arithmetic ---------------------------------------------------------------------------- */
 
-static uint32_t retry__min(uint32_t a, uint32_t b)
+RETRY__INLINE uint32_t retry__min(uint32_t a, uint32_t b)
 {
     return a < b ? a : b;
 }
@@ -1822,7 +1822,7 @@ RETRY__ONCE uint32_t retry__add(uint32_t a, uint32_t b)
     return a > UINT32_MAX - b ? UINT32_MAX : a + b;
 }
 
-static uint32_t retry__subtract(uint32_t a, uint32_t b)
+RETRY__ONCE uint32_t retry__subtract(uint32_t a, uint32_t b)
 {
     return a > b ? a - b : 0;
 }
@@ -1858,7 +1858,7 @@ static uint32_t retry__scale(uint32_t value, uint32_t ratio)
 /* low for random 0, high for UINT32_MAX, linear between, without a division; low if above high. */
 RETRY__QUICK uint32_t retry__pick(uint32_t low, uint32_t high, uint32_t random)
 {
-    return low + (uint32_t)((retry__product(random, retry__subtract(high, low)) + random) >> 32);
+    return low + (uint32_t)((retry__product(random, high - retry__min(high, low)) + random) >> 32);
 }
 
 /* x / y for a y above 0, saturating; bit by bit where a core may have no divider. */
@@ -2084,7 +2084,7 @@ static bool retry__reason_is_user(retry_reason reason)
 /* An unhealthy one that does not lower the AIMD limit: one poisonous request is no overload. */
 #define RETRY__REASONS_BLAMELESS (UINT32_C(1) << RETRY_REASON_SERVER_ERROR)
 
-static uint8_t retry__traits(retry_reason reason)
+RETRY__ONCE uint8_t retry__traits(retry_reason reason)
 {
 #define RETRY__X(name, allows, always)                                                        \
     (RETRY_REASON_##name == RETRY_REASON_UNKNOWN ? RETRY__TRAIT_UNKNOWN : 0) |                \
@@ -2316,7 +2316,7 @@ RETRY_API retry_ms retry_backoff_delay(const retry_backoff *backoff, uint32_t re
             low >>= 1;
         } else if (backoff->jitter == RETRY_JITTER_SPREAD) {
             retry_ms swing = retry__scale(high, retry__or(backoff->spread, RETRY_RATIO(0.2)));
-            low = retry__subtract(low, swing);
+            low -= retry__min(low, swing);
             high = retry__add(high, swing);
         }
     }
@@ -2524,7 +2524,7 @@ RETRY__INLINE bool retry__below_half_base(const retry_operation *op, uint32_t tr
 }
 
 /* ms that answers of a server, or node, take now; 0: none is known. */
-RETRY__ONCE retry_ms retry__slow(const retry_gates *gates)
+static retry_ms retry__slow(const retry_gates *gates)
 {
     return gates ? retry__load(&gates->retry__pace) >> 4 : 0;
 }
@@ -2654,7 +2654,7 @@ RETRY__QUICK void retry__end(retry_operation *op, const retry_failure *failure, 
 }
 
 /* Keeps a failed copy's reason, and whether it may have taken effect. Returns the traits. */
-RETRY__INLINE uint32_t retry__record(retry_operation *op, const retry_failure *failure)
+static uint32_t retry__record(retry_operation *op, const retry_failure *failure)
 {
     uint32_t traits = retry__failure_traits(failure);
     op->reasons |= retry__reason_bit(failure->reason);
@@ -3256,26 +3256,31 @@ static bool retry__connection_final(const retry_failure *failure)
     return failure->reason == RETRY_REASON_UNKNOWN;
 }
 
-/* What a failure says of the next attempt's start. */
+/* What a failure says of the next start, heard once: each stream of a connection may say it. */
 static void retry__connection_hear(retry_connection *connection, const retry_failure *failure,
                                    retry_time now)
 {
     retry_ms told = retry__forbids(failure) ? 0 : failure->retry_after;
-    retry_ms wait = told;
-    if (told != 0) /* by a server that tells a whole fleet the same */
-        wait = retry__add(told, retry__pick(0, told >> 2, retry__connection_draw(connection)));
-    else if (retry__connection_final(failure)) {
+    retry_ms least = told, most = 0, waits = UINT32_MAX;
+    if (told != 0) { /* by a server that tells a whole fleet the same */
+        most = retry__add(told, told >> 2);
+        waits = retry__connection_asked(connection, now);
+    } else if (retry__connection_final(failure)) {
         retry_backoff backoff;
         retry__connection_backoff(connection, &backoff);
-        wait = retry__longest(&backoff);
-        wait = retry__pick(wait - (wait >> 3), wait, retry__connection_draw(connection));
+        most = retry__longest(&backoff);
+        least = most - (most >> 3);
+        waits = retry_connection_wait(connection, now);
     }
-    wait = retry__min(wait, RETRY__LONGEST);
-    if (told != 0 && wait > retry__connection_asked(connection, now)) {
-        connection->state.retry__asked = wait;
+    if (waits >= least)
+        return;
+    least = retry__pick(least, most, retry__connection_draw(connection));
+    least = retry__min(least, RETRY__LONGEST);
+    if (told != 0) {
+        connection->state.retry__asked = least;
         connection->state.retry__asked_at = now;
     }
-    retry__connection_defer(connection, wait, now);
+    retry__connection_defer(connection, least, now);
 }
 
 RETRY_API retry_ms retry_connection_failed(retry_connection *connection,
@@ -5343,7 +5348,7 @@ static void retry__pace_ended(struct retry__attempt *attempt)
         attempt->outcome = RETRY__GIVEN_UP;
         if (retry__slow(gates) != 0) /* else a node that went dark would never count */
             retry__pace_learn(attempt, attempt->copy->retry__timeout);
-    } else if (failure->timeout) {
+    } else if (failure->timeout && !attempt->op->retry__elsewhere) {
         retry__pace_round(gates, attempt->copy->retry__sent, attempt->now);
     }
 }
@@ -5488,7 +5493,9 @@ RETRY_API void retry_gates_latency(retry_gates *gates, retry_latency *latency)
 
 /* ---- Several nodes ------------------------------------------------------------------------- */
 
-#define RETRY__ILL_ROW UINT32_C(15) /* of retry__ill: failures in a row; the rest: when, in ms */
+/* retry__ill: failures in a row; the rest: until when, in ms, a minute at most. */
+#define RETRY__ILL_ROW UINT32_C(15)
+#define RETRY__ILL_LONGEST 0xff00u
 
 /* Whether a node is in a set, which has a bit for each, modulo 32. */
 static bool retry__has_node(uint32_t set, uint32_t node)
@@ -5501,21 +5508,38 @@ static uint32_t retry__node_bit(uint32_t node)
     return UINT32_C(1) << (node & 31);
 }
 
-/* A node has failed. */
-RETRY__WRAPS static void retry__node_falls_ill(retry_gates *gates, retry_time now)
+/* Whether at an instant a node's ill time is not over. */
+RETRY__INLINE bool retry__ill_at(uint32_t ill, retry_time instant)
 {
-    uint32_t row = retry__load(&gates->retry__ill) & RETRY__ILL_ROW;
-    retry__store(&gates->retry__ill,
-                 ((now + RETRY__ILL_ROW) & ~RETRY__ILL_ROW) | retry__min(row + 1, RETRY__ILL_ROW));
+    retry_ms left = retry__passed(instant, ill & ~RETRY__ILL_ROW);
+    return ill != 0 && left != 0 && left >> 16 == 0;
 }
 
-/* Whether a node has failed of late: for 100 ms, doubling with each failure in a row to a second,
-   and after that while an attempt is there, which tries it for all others. */
+/* A node has failed: it is ill for 100 ms, doubling with each failure in a row to a second, or as
+   long as it asked for. What was sent before that time was over tells of the same trouble. */
+RETRY__WRAPS static void retry__node_falls_ill(const struct retry__attempt *attempt)
+{
+    const retry_failure *failure = attempt->failure;
+    uint32_t ill = retry__load(&attempt->gates->retry__ill), row = ill & RETRY__ILL_ROW;
+    retry_ms lasts = UINT32_C(100) << row;
+    if (retry__ill_at(ill, attempt->copy->retry__sent))
+        return;
+    if (row == 4)
+        lasts = 1000;
+    else
+        row++;
+    if (failure && !failure->pushback)
+        lasts = retry__max(lasts, retry__min(failure->retry_after, RETRY__ILL_LONGEST));
+    retry__store(&attempt->gates->retry__ill,
+                 ((attempt->now + lasts + RETRY__ILL_ROW) & ~RETRY__ILL_ROW) | row);
+}
+
+/* Whether a node is ill: until its time is over, and after that while an attempt is there, which
+   tries it for all others. */
 RETRY__INLINE bool retry__node_ill(const retry_gates *gates, retry_time now)
 {
-    uint32_t ill = retry__load(&gates->retry__ill), row = ill & RETRY__ILL_ROW;
-    return ill != 0 && (retry__load(&gates->in_flight) != 0 ||
-                        retry__passed(ill - row, now) < retry__min(UINT32_C(50) << row, 1000));
+    uint32_t ill = retry__load(&gates->retry__ill);
+    return retry__ill_at(ill, now) || (ill != 0 && retry__load(&gates->in_flight) != 0);
 }
 
 /* Of the refusals of several nodes the one that counts. */
@@ -5560,7 +5584,7 @@ static bool retry__ask_node(struct retry__attempt *attempt, uint32_t node,
         attempt->copy->retry__state &= (uint8_t)~RETRY__COPY_KEPT;
     }
     if (cause == RETRY_CAUSE_CIRCUIT_OPEN && retry__load(&attempt->gates->retry__ill) == 0)
-        retry__node_falls_ill(attempt->gates, attempt->now); /* a program has isolated it */
+        retry__node_falls_ill(attempt); /* a program has isolated it */
     retry__nodes_hear(refusal, cause, attempt);
     return false;
 }
@@ -5576,7 +5600,7 @@ static void retry__node_learn(const struct retry__attempt *attempt)
         if (retry__load(&gates->retry__ill) != 0)
             retry__store(&gates->retry__ill, 0);
     } else if (attempt->failure ? attempt->outcome != RETRY__GIVEN_UP : retry__silent(attempt)) {
-        retry__node_falls_ill(gates, attempt->now);
+        retry__node_falls_ill(attempt);
     }
 }
 
@@ -5683,12 +5707,11 @@ static uint8_t retry__nodes_event(struct retry__attempt *attempt, uint8_t what)
     uint8_t cause;
     if (several && what == RETRY__ASK)
         return retry__nodes_ask(attempt);
+    if (several && attempt->failure)
+        retry__node_failed(attempt);
     cause = retry__gates_event(attempt, what);
-    if (several) { /* it has ended: of several nodes no rate keeps an instant to forget */
+    if (several) /* it has ended: of several nodes no rate keeps an instant to forget */
         retry__node_learn(attempt);
-        if (attempt->failure)
-            retry__node_failed(attempt);
-    }
     return cause;
 }
 

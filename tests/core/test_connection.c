@@ -945,6 +945,52 @@ static void test_retry_after_is_spread(void)
     }
 }
 
+/* What each stream of one connection says is heard once: the first draw counts, not the longest. A
+   server that asks again later, for longer, is heard. */
+static void test_heard_once(void)
+{
+    const struct {
+        retry_failure failure;
+        retry_ms wait;
+    } rows[] = {{failed_as(RETRY_REASON_SERVER_ERROR, 30000), 30000},
+                {failed_as(RETRY_REASON_NONE, 0), 105000}};
+    const retry_failure longer = failed_as(RETRY_REASON_SERVER_ERROR, 120001);
+    size_t i, stream;
+    for (i = 0; i < CHECK_COUNT(rows); i++) {
+        retry_connection connection = grpc();
+        check_row("row %lu", (unsigned long)i);
+        begin(&connection, MIDDLE, AT(0));
+        number = 0;
+        CHECK_EQUAL(rows[i].wait, retry_connection_failed(&connection, &rows[i].failure, AT(0)));
+        number = TOP;
+        for (stream = 0; stream < 5; stream++)
+            CHECK_EQUAL(rows[i].wait,
+                        retry_connection_failed(&connection, &rows[i].failure, AT(0)));
+        number = 0;
+        CHECK_EQUAL(120001, retry_connection_failed(&connection, &longer, AT(0)));
+        begin(&connection, 0, AT(130000)); /* forgets it */
+        number = TOP;
+        CHECK_EQUAL(37500, retry_connection_failed(&connection, &rows[0].failure, AT(130000)));
+        retry_connection_skip_wait(&connection, AT(130000));
+        CHECK_EQUAL(37500, retry_connection_wait(&connection, AT(130000)));
+    }
+}
+
+/* Whoever begins anew is asked for nothing: the network's return is not held up. */
+static void test_begin_forgets_what_was_asked(void)
+{
+    const retry_failure told = failed_as(RETRY_REASON_SERVER_ERROR, 600000);
+    retry_connection connection = grpc();
+    begin(&connection, MIDDLE, AT(0));
+    number = 0;
+    retry_connection_failed(&connection, &told, AT(0));
+    begin(&connection, MIDDLE, AT(1000)); /* too soon, by hand */
+    retry_connection_failed(&connection, NULL, AT(1000));
+    number = TOP;
+    retry_connection_skip_wait(&connection, AT(1000));
+    CHECK_RANGE(999, 1000, retry_connection_wait(&connection, AT(1000)));
+}
+
 /* ---- why it failed ------------------------------------------------------------------------- */
 
 /* What is final waits the longest spacing at once, 20 % more or less. */
@@ -1063,6 +1109,8 @@ int main(void)
     RUN(test_retry_after_of_one_that_stands);
     RUN(test_retry_after_out_of_turn);
     RUN(test_retry_after_is_spread);
+    RUN(test_heard_once);
+    RUN(test_begin_forgets_what_was_asked);
     RUN(test_causes);
     RUN(test_final_by_own_backoff);
     RUN(test_max_connect_timeout);

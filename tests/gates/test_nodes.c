@@ -150,8 +150,8 @@ static void test_no_gates(void)
         CHECK_EQUAL(1, nodes[0].in_flight + nodes[1].in_flight + nodes[2].in_flight);
         retry_ended(&op, 0, &failure, START);
         CHECK_EQUAL(0, nodes[step.node].in_flight);
-        op = start_of(&alone[step.node], 100000, AT(1));
-        CHECK_EQUAL(200, CHECK_SEND(retry_next(&op, AT(1))).timeout);
+        op = start_of(&alone[step.node], 100000, AT(1)); /* no more if another node is well */
+        CHECK_EQUAL(count > 1 ? 100 : 200, CHECK_SEND(retry_next(&op, AT(1))).timeout);
         CHECK_EQUAL(0, nodes[(step.node + 1) % NODES].in_flight);
         op = start_of(&alone[(step.node + 1) % NODES], 100000, AT(1));
         CHECK_EQUAL(100, CHECK_SEND(retry_next(&op, AT(1))).timeout); /* each its own */
@@ -240,6 +240,62 @@ static void test_ill_for(void)
             CHECK(!is_ill(0, AT(51000 + 2000 * in_a_row + rows[in_a_row] + 15)));
         }
     }
+}
+
+/* As long as it asked for, a minute at most. A pushback is an order to the operation alone. */
+static void test_ill_as_told(void)
+{
+    static const struct {
+        retry_ms told, ill;
+        bool pushback;
+    } rows[] = {
+        {0, 100, false},
+        {1, 100, false},
+        {101, 101, false},
+        {5000, 5000, false},
+        {65250, 65250, false},
+        {3600000, 65265, false},
+        {UINT32_MAX, 65265, false},
+        {UINT32_MAX, 100, true},
+        {5000, 100, true},
+    };
+    size_t i;
+    for (i = 0; i < CHECK_COUNT(rows); i++) {
+        retry_failure failure = retry_classify_http(503, rows[i].told);
+        check_row("row %lu", (unsigned long)i);
+        failure.pushback = rows[i].pushback;
+        set_up(2);
+        attempt_of(0, &failure, 0, START);
+        CHECK(is_ill(0, AT(rows[i].ill - 1)));
+        CHECK(!is_ill(0, AT(rows[i].ill + 15)));
+        fall_ill(0, AT(90000)); /* in a row: but it asked for nothing */
+        CHECK(is_ill(0, AT(90199)));
+        CHECK(!is_ill(0, AT(90215)));
+    }
+}
+
+/* What was sent before the ill time was over tells of the same trouble: a connection that breaks
+   with five streams is one failure. */
+static void test_ill_once(void)
+{
+    static const retry_ms ended[] = {10, 10, 11, 150, 400};
+    const retry_failure failure = check_failure_of(RETRY_REASON_SOCKET_CLOSED_WHILE_IN_FLIGHT);
+    retry_operation streams[CHECK_COUNT(ended)];
+    size_t i;
+    set_up(2);
+    nodes[1].rank = 1;
+    for (i = 0; i < CHECK_COUNT(ended); i++) {
+        streams[i] = start_of(&client, 100000, START);
+        CHECK_EQUAL(0, CHECK_SEND(retry_next(&streams[i], START)).node);
+    }
+    for (i = 0; i < CHECK_COUNT(ended); i++)
+        retry_ended(&streams[i], 0, &failure, AT(ended[i]));
+    CHECK(!is_ill(0, AT(400)));
+    op = start_of(&client, 100000, AT(400));
+    send_to(0, AT(400));
+    retry_ended(&op, 0, &failure, AT(500));
+    CHECK(is_ill(0, AT(699)));
+    CHECK(!is_ill(0, AT(715)));
 }
 
 /* One attempt at a time tries an ill node; what becomes of it decides for all. */
@@ -726,6 +782,16 @@ static void test_elsewhere_is_full(void)
     retry_ended(&op, 0, &failure, AT(2000));
     occupy(1);
     CHECK_EQUAL(0, CHECK_SEND(retry_next(&op, AT(9000))).node); /* later to any */
+    set_up(3); /* two have failed it, and the third is full: to one of the two */
+    send_to(0, START);
+    fail(START);
+    nodes[2].rank = 1;
+    CHECK_EQUAL(1, CHECK_SEND(retry_next(&op, START)).node);
+    fail(START);
+    limits[2].max = 1;
+    retry_gates_aimd(&nodes[2], &limits[2]);
+    occupy(2);
+    CHECK_SEND(retry_next(&op, AT(9000)));
     set_up(2);
     nodes[1].rank = 1;
     isolate(1);
@@ -821,6 +887,55 @@ static void test_hedge_of_a_spare(void)
     retry_start(&op, NULL, START);
     CHECK_EQUAL(0, CHECK_SEND(retry_next(&op, START)).node);
     CHECK_EQUAL(1, CHECK_SEND(retry_next(&op, AT(10))).node);
+}
+
+/* One that failed the operation comes before one where a copy of it is, whatever the rank. */
+static void test_failed_before_out(void)
+{
+    retry_copy copies[2];
+    retry_hedge hedge;
+    memset(copies, 0, sizeof copies);
+    memset(&hedge, 0, sizeof hedge);
+    hedge.delay = 10;
+    hedge.count = 2;
+    hedge.copies = copies;
+    set_up(2);
+    nodes[1].rank = 1;
+    retry_stop(&op, START);
+    retry_hedge_copies(&op, &hedge);
+    retry_start(&op, NULL, START);
+    CHECK_EQUAL(0, CHECK_SEND(retry_next(&op, START)).node);
+    CHECK_EQUAL(1, CHECK_SEND(retry_next(&op, AT(10))).node);
+    nodes[0].rank = 1;
+    nodes[1].rank = 0;
+    fail(AT(15));
+    CHECK_EQUAL(0, CHECK_SEND(retry_next(&op, AT(15))).node);
+}
+
+/* An order to the operation stands, also if another copy fails after it. */
+static void test_ordered_before(void)
+{
+    retry_failure ordered = retry_classify_http(500, 0);
+    const retry_failure refused =
+        retry_classify_stage(RETRY_STAGE_DISPATCH, RETRY_REASON_SOCKET_NOT_AVAILABLE);
+    retry_copy copies[1];
+    retry_hedge hedge;
+    memset(copies, 0, sizeof copies);
+    memset(&hedge, 0, sizeof hedge);
+    hedge.delay = 10;
+    hedge.count = 1;
+    hedge.copies = copies;
+    ordered.pushback = true;
+    ordered.retry_after = 3000;
+    set_up(3);
+    retry_stop(&op, START);
+    retry_hedge_copies(&op, &hedge);
+    retry_start(&op, NULL, START);
+    CHECK_SEND(retry_next(&op, START));
+    CHECK_SEND(retry_next(&op, AT(10)));
+    retry_ended(&op, 0, &ordered, AT(20));
+    retry_ended(&op, 1, &refused, AT(30));
+    CHECK_EQUAL(3000, op.delay);
 }
 
 /* The copy that follows one that failed goes neither to its node nor to those of the others. */
@@ -1203,8 +1318,8 @@ static void test_pace_of_each(void)
     send_to(1, START);
     retry_ended(&op, 0, NULL, AT(300));
     client.cut_after = 100;
-    op = start_of(&client, 100000, AT(300));
-    send_to(0, AT(300));
+    op = start_of(&alone[0], 100000, AT(300));
+    CHECK_SEND(retry_next(&op, AT(300)));
     CHECK_CANCEL(retry_next(&op, AT(400)));
     for (i = 0; i < 3; i++) {
         retry_operation one = start_of(&alone[i], 100000, AT(500));
@@ -1213,6 +1328,32 @@ static void test_pace_of_each(void)
         op = start_of(&client, 100000, AT(600)); /* when none is ill */
         send_to(i, AT(600));
         CHECK_EQUAL(given[i], CHECK_WAIT(NONE, retry_next(&op, AT(600))).delay);
+    }
+}
+
+/* An attempt at a node that does not answer has no more time while another node is well: its
+   operation has it there. */
+static void test_no_more_time_at_a_dark_node(void)
+{
+    uint32_t i;
+    set_up(2);
+    nodes[1].rank = 1;
+    for (i = 0; i < 5; i++) {
+        retry_time now = AT(5000 * i);
+        retry_step step;
+        op = start_of(&client, 100000, now);
+        step = CHECK_SEND(retry_next(&op, now));
+        CHECK_EQUAL(0, step.node);
+        CHECK_EQUAL(100, step.timeout);
+        CHECK_CANCEL(retry_next(&op, check_after(now, 100)));
+        CHECK_EQUAL(1, CHECK_SEND(retry_next(&op, check_after(now, 100))).node);
+        if (i < 4)
+            retry_ended(&op, 0, NULL, check_after(now, 101));
+    }
+    CHECK_CANCEL(retry_next(&op, AT(20200))); /* none is well: they may be slow */
+    for (i = 0; i < 2; i++) {
+        op = start_of(&alone[i], 100000, AT(21000));
+        CHECK_EQUAL(i == 0 ? 100 : 200, CHECK_SEND(retry_next(&op, AT(21000))).timeout);
     }
 }
 
@@ -1649,6 +1790,8 @@ int main(void)
     RUN(test_no_gates);
     RUN(test_whose_gates);
     RUN(test_ill_for);
+    RUN(test_ill_as_told);
+    RUN(test_ill_once);
     RUN(test_one_tries);
     RUN(test_what_makes_ill);
     RUN(test_what_makes_nobody_ill);
@@ -1667,6 +1810,8 @@ int main(void)
     RUN(test_rounds);
     RUN(test_hedges);
     RUN(test_hedge_of_a_spare);
+    RUN(test_failed_before_out);
+    RUN(test_ordered_before);
     RUN(test_follows_elsewhere);
     RUN(test_answers);
     RUN(test_order);
@@ -1680,6 +1825,7 @@ int main(void)
     RUN(test_throttle_of_each_node);
     RUN(test_asked_once);
     RUN(test_pace_of_each);
+    RUN(test_no_more_time_at_a_dark_node);
     RUN(test_spill);
     RUN(test_token_pays_for_one);
     RUN(test_none_was_reached);

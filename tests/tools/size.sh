@@ -56,7 +56,7 @@ service="$operation retry_service_init"
 breaker="retry_breaker_ask retry_breaker_report retry_breaker_release
     retry_breaker_reset retry_breaker_state retry_classify_permit"
 flash 184 "a delay (retry_delay)" retry_delay
-flash 610 "a delay of any curve (retry_backoff_delay)" retry_backoff_delay
+flash 615 "a delay of any curve (retry_backoff_delay)" retry_backoff_delay
 flash 3600 "retry_run" retry_run
 # shellcheck disable=SC2086 # one word a function
 {
@@ -65,7 +65,7 @@ flash 3600 "retry_run" retry_run
     base="an operation, budget"
     flash 6850 "an operation, budget and AIMD limit" $recommended
     base="an operation, budget and AIMD limit"
-    flash 7900 "the same with several nodes" $recommended retry_client_nodes
+    flash 7910 "the same with several nodes" $recommended retry_client_nodes
     flash 8450 "the same with a hedge and latency" $recommended retry_hedge_copies retry_gates_latency
     flash 8000 "a service and an operation" $service
     base="a service and an operation"
