@@ -95,21 +95,21 @@
 
    An attempt is in flight from when it is sent until it has ended. A WAIT is PACED if the limit or
    the rate lets no attempt begin yet. The operation asks again later. If many operations are paced,
-   call advance() for the oldest of them whenever a copy has ended or was cancelled. Do that from
-   your loop, not from within advance().
+   call advance() for the oldest of them, from your loop, when a copy has ended or was cancelled.
 
-   Jobs from a queue: while a server is down, operations can end as fast as you begin them. So put
-   back a job that can be done later, and wait END's `delay` before the next job. When you take the
-   job again, set op->retry.timeout to what is left of its time. retry_start clears `ambiguous`, so
-   keep its value. If a server asked for more time than was left, the verdict is EXPIRE, and
-   op->retry.failure.retry_after says how much it asked for.
+   Jobs from a queue: while a server is down, operations can end as fast as you begin them, and no
+   budget limits first attempts. So put back a job that can be done later, and wait before the next
+   job: END's `delay`, or 5 s for tokens. When you take the job again, set op->retry.timeout to the
+   rest of its time. retry_start clears `ambiguous`, so keep its value. If a server asked for more
+   time than was left, the verdict is EXPIRE, and op->retry.failure.retry_after says how much.
 
       op->perhaps_done = op->perhaps_done || op->retry.ambiguous;
       bool later = end.cause == RETRY_CAUSE_DEADLINE || end.cause == RETRY_CAUSE_BUDGET_EXHAUSTED ||
                    end.cause == RETRY_CAUSE_CIRCUIT_OPEN || end.cause == RETRY_CAUSE_THROTTLED;
       if (later && (!op->perhaps_done || op->retry.idempotent)) {
+          bool known = end.delay != 0 && end.cause != RETRY_CAUSE_BUDGET_EXHAUSTED;
           put_back(op);
-          begin_next_job_in(end.delay ? end.delay : 1000); // ms; 0: nobody knows
+          begin_next_job_in(known ? end.delay : 5000); // ms
       }
 
    FAILURES
@@ -151,22 +151,23 @@
    POST, when a reused connection is dead. Copy examples/recipes/http.h, which prevents that.
 
    gRPC: use retry_classify_grpc(status). You judge codes such as ABORTED yourself. A protocol of
-   your own may use HTTP's statuses, or reasons of its own, with flags. The flag FREE is for
-   contention (a lost compare-and-swap): no budget is charged, and gates count it as an answer.
+   your own may use HTTP's statuses ("busy" is 429), or reasons of its own, with flags. The flag
+   FREE is for contention (a lost compare-and-swap): no budget is charged, and gates count it as an
+   answer. It waits as after any failure, up to 5 s. If conflicts are short, order a shorter wait:
+   failure.pushback = true, failure.retry_after = retry_draw() % 50 (ms).
 
       #define CONFLICT RETRY_REASON_USER(0, RETRY_REASON_FREE | RETRY_REASON_ALLOWS_NON_IDEMPOTENT)
-      if (status == 10) // gRPC's ABORTED: it was rolled back
-          failure.reason = CONFLICT;
+      failure.reason = CONFLICT; // gRPC's ABORTED (10): it was rolled back
 
    Databases and queues have answers of their own. In each row the server did nothing. Rows with
    "stop" cost no tokens: set failure.code to the answer's code. If op->code is this code already,
-   and op->code_retries are enough, leave the failure zeroed: the operation fails.
+   and op->code_retries are enough, set nothing else: the operation fails.
 
       it says                                   reason                           also
       ----------------------------------------  -------------------------------  ----------------
       not yet: Redis LOADING, MASTERDOWN,       SERVICE_NOT_AVAILABLE            stage DISPATCH
-      CLUSTERDOWN; PostgreSQL 57P03; MongoDB
-      91; Kafka: a coordinator that loads
+      CLUSTERDOWN; PostgreSQL 57P03, 53300;
+      MongoDB 91; Kafka: a coordinator loads
       wrong node: READONLY, SQLSTATE 25006,     NODE_NOT_AVAILABLE               stage DISPATCH;
       NotWritablePrimary, NOT_LEADER                                             disconnect
       go there: MOVED, ASK                      USER, ALWAYS                     stop after 5
@@ -178,10 +179,11 @@
    statement): ROLLBACK before the next attempt, or half of the transaction is committed. A late
    answer may be on a bus: flush it. A create may have worked: 409 after op->ambiguous is a success.
 
-   A transaction: before COMMIT set safety YES, as the server rolls back what was not committed.
-   Leave `idempotent` false: if COMMIT's answer is lost, the operation fails, and is ambiguous. Then
-   look for an id that you wrote in the transaction. First wait until the server has let go of the
-   transaction, and use a snapshot taken after that (see examples/recipes/transaction.c).
+   A transaction: before COMMIT set safety YES, as the server rolls back what was not committed. If
+   COMMIT's answer is lost or cut, or is an error that ends the session, the operation fails, and is
+   ambiguous. Then look for an id that you wrote in the transaction. First wait, in time of its own,
+   for a lock that the transaction took at its start (see examples/recipes/transaction.c). If the id
+   is UNIQUE, do not look: set `idempotent`, and take a duplicate for done.
 
    THE CLIENT
    All operations to one server share a retry_client. The recommended client is in a retry_service,
@@ -249,20 +251,21 @@
    Three cases need another budget. If an error is as much work as an answer, a thousand processes
    with four retries each send too many: set budget.options.retry_cost to RETRY_TOKENS(1). If some
    connections hang while others work (a balancer), set timeout_cost to RETRY_TOKENS(0.25): else a
-   new process waits 20 s, or fails, after its second time-out. A device that would rather wait than
-   fail takes RETRY_BUDGET_BEST_EFFORT(1) with `expire` 0: it starts with tokens for 20 time-outs.
+   new process waits 20 s, or fails, after its second time-out. A device with few calls takes
+   RETRY_BUDGET_BEST_EFFORT(1) with `expire` 0: it starts with tokens for 20 time-outs.
 
    Give each server a service: with one budget for many servers, the server that is down uses up the
    retries of all. For hosts not known before there are retry_scopes. Give them a budget for the
    names without a slot (scopes.client.budget), or the retries of these names are free.
 
+      scopes.client.budget = &budget;                                          // once
       op->retry.client = retry_scope_client(&scopes, host, strlen(host), now); // for each operation
       retry_start(&op->retry, NULL, now);
 
    SEVERAL NODES
    Give each node gates of its own, and the client all of them. step.node says where to send. Set
-   attempt_timeout: an attempt at a dark node then leaves time for another node. (Do not set it in a
-   fleet of a thousand small processes: they would send again what waits in the server's queue.)
+   attempt_timeout, too (cut_after needs 2 tokens): an attempt at a dark node leaves others time.
+   (But not for a thousand small processes: they would send again what waits in the server's queue.)
 
       static retry_gates nodes[3];
       static retry_aimd limits[3]; // one each
@@ -273,14 +276,15 @@
           retry_gates_aimd(&nodes[i], &limits[i]);
       nodes[2].rank = 1; // a spare, asked while the others are full or ill; may change at any time
 
-   A node is ill after an attempt without a good answer: none, a 5xx, a 429, a bad certificate. The
-   node is left alone for 100 ms to 1 s. Then one attempt at a time tries it, until an answer makes
-   it well (a 404, too). If another node is not ill, the first retry goes there immediately, and is
-   free. A Retry-After of the ill node does not count then; gRPC's pushback does.
+   A node is ill after an attempt without a good answer: none, a 429, a 5xx that is worth a retry, a
+   bad certificate. It is left alone for 100 ms, doubled with each failure in a row to 1 s, or for
+   its Retry-After, up to a minute. Then one operation at a time, whichever comes next, tries it,
+   until an answer makes it well (a 404, too). If another node is not ill, the first retry goes
+   there immediately, free, unless a pushback orders a wait. If all failed, it waits as with one.
 
    A final failure ends the operation, even if another node could do it. So say NODE_NOT_AVAILABLE
-   for the faults of one node (a bad certificate, a read-only replica). If replicas serve reads,
-   give reads and writes a service each: a node that refuses writes is ill for all.
+   for the faults of one node: a bad certificate, a full disk (507), an old version (501), a replica
+   that is read-only. Give reads and writes a service each if a node may refuse only writes.
 
    GATES
    Gates are optional checks before an attempt. A program links only what it adds. A service has the
@@ -341,10 +345,14 @@
 
    CONNECTIONS
    retry_connection spaces the starts of connection attempts as gRPC does: 1 s, 1.6 s, 2.56 s ... up
-   to 2 minutes, 20 % more or less. For 10,000 devices set backoff.initial to more. If connect()
-   blocks, or the radio costs power, set max_connect_timeout. Call retry_connection_begin before
-   each attempt, _established when the connection is usable, and _failed when it failed or was lost.
-   Hand _failed the failure, which may name a time (a 503, or `retry:` of server-sent events).
+   to 2 minutes, 20 % more or less. For a fleet set backoff.initial to 1,000 ms x devices / connects
+   that the server bears a second. If connect() blocks, or the radio costs power, set
+   max_connect_timeout. On a metered link withdraw a token of a retry_budget before each attempt.
+
+   Call retry_connection_begin before each attempt, _established when the server answers, _failed
+   when the connection failed or was lost. Hand _failed the failure: it may name a time (a 503, or
+   `retry:` of server-sent events), which has no cap. After a final failure (a wrong password) the
+   connection waits for 105 s or more: whether to go on is up to you.
 
    Operations over a connection: while there is no connection, answer SEND with retry_ended and
    retry_classify_stage(RETRY_STAGE_DISPATCH, RETRY_REASON_SERVICE_RESPONSE_CODE_INDICATED), which
@@ -354,9 +362,10 @@
    A reset or a deep sleep loses the RAM. In memory that survives keep connection.state, the last
    `now` and a retry_draw(), with a checksum over them and RETRY_VERSION (examples/sleep.c). If the
    checksum is right after the boot, put the state back, and call retry_seed with the draw: else all
-   waits repeat. If the clock began anew, add the kept `now` and the ms slept to it. Begin when
-   retry_connection_wait says 0. If the device hangs up within 10 s, set stable_after to 1, call
-   _established at the first answer, and _failed when the device hangs up.
+   waits repeat. If the connection was open or opening, call _failed with the kept `now`: the time
+   after it is no sign of health. If the clock began anew, go on from the kept `now` and the ms
+   slept. Begin when retry_connection_wait says 0. If the device hangs up within 10 s, set
+   stable_after to 1, call _established at the first answer, and _failed when the device hangs up.
 
    TEXTS AND LOGS
    A policy can be read from a flag or a configuration file, before retry_service_init. So can
@@ -386,9 +395,6 @@
    CLOCKS, TESTS, SIGNALS
    The clock may wrap. If it steps back by up to 32 s, no time passes until it has caught up. If it
    steps back further, or your program pauses for weeks, waits and operations end.
-
-   While the machine sleeps, retry_system_clock goes on with Linux, Android, OpenBSD, macOS and
-   Windows. With other systems it stands still, and an operation lasts longer by the sleep.
 
    In a test the time is a variable, and `sleep` adds to it. Let client.random (connection.random)
    return 0 for the shortest delays, UINT32_MAX for the longest. If a signal should end retry_run,
@@ -421,20 +427,14 @@
    Do not hand on a user's 0 that means "none": here 0 is the default. No timeout is UINT32_MAX, n
    retries are max_attempts n + 1, no jitter is RETRY_JITTER_NONE, no delay is a `table` of one 0.
 
-   A random number of your own must fill 32 bits. With the 15 bits of some rand() full jitter makes
-   0 of each delay of up to 131 s; with glibc's 31 all delays are below half. Combine three calls:
-
-      uint32_t bits = ((uint32_t)rand() << 15 ^ (uint32_t)rand()) << 15 ^ (uint32_t)rand();
-
    FIRMWARE
    The library has no floating point at run time, no division, no clock and no lock. Compile with
    -ffunction-sections -fdata-sections and link with -Wl,--gc-sections: unused functions go. On a
    Cortex-M0 (`make size`) a delay alone takes about 0.2 KiB of flash, an operation about 3.4, one
    with a service about 7.8, and all of this file about 23. An operation takes 120 bytes of RAM.
-   SDCC compiles `make cut`'s delay, retry-after and connection.
 
-   Call retry_seed() with the device's id, once (at each wake: see CONNECTIONS). To spread a fleet,
-   wait retry_phase(&id, sizeof id, 30000) ms before the first connection and periodic work.
+   Call retry_seed() with the device's id, or what CONNECTIONS keeps, once a boot. To spread a
+   fleet, wait retry_phase(&id, sizeof id, 30000) ms before the first connection and periodic work.
 
    The clock must go on while the device sleeps (or you add the ms), and must wrap at 2^32 ms. Ticks
    of 32 bits wrap so if their rate divides 1,000. Ticks of 16 bits, or of 300 or 1,024 Hz, do not:
@@ -669,9 +669,9 @@ typedef struct retry_failure {
     bool timeout;         /* the attempt ran out of its own time (default: false) */
     bool unknown;         /* a code not known here: ask the error map (default: false) */
     bool pushback;        /* the server commands retry_after, 0 too (default: false: at least) */
-    bool unsent;          /* nothing reached a server (default: false) */
+    bool unsent;          /* the server has not begun: not sent, or not read (default: false) */
     retry_ms retry_after; /* ms to wait at least (default: 0: the server said nothing); with
-                             pushback exactly, and UINT32_MAX: no retry */
+                             pushback exactly (a connection: at least), UINT32_MAX: no retry */
     uint32_t code;        /* the protocol's status code (default: 0) */
 } retry_failure;
 
@@ -741,7 +741,7 @@ RETRY_API const char *retry_verdict_name(uint8_t verdict);
 /* The cause in a few words; "invalid cause" for a number that is none. */
 RETRY_API const char *retry_cause_text(uint8_t cause);
 
-/* 32 uniform bits. */
+/* 32 uniform bits; rand() has fewer (examples/README.md makes 32 of them). */
 typedef uint32_t retry_random_fn(void *context);
 
 /* Told of each decision, and once of every end: op->verdict, cause and delay say which. `failure`
@@ -783,8 +783,8 @@ typedef struct retry_copy {
     uint8_t retry__state;      /* private: RETRY__COPY_x */
 } retry_copy;
 
-/* One operation with all its attempts. Zero it, set the first five, call retry_start. Do not
-   change them until END. For one thread at a time. */
+/* One operation with all its attempts. Zero it, set what you need of the first five, and call
+   retry_start. Do not change them until END. For one thread at a time. */
 struct retry_operation {
     const retry_client *client;     /* retry_start sets its service's (no default) */
     const retry_strategy *strategy; /* this operation's own (default: NULL: the client's) */
@@ -797,7 +797,7 @@ struct retry_operation {
     uint8_t cause;            /* RETRY_CAUSE_x */
     retry_ms delay;           /* ms; of a retry, or END's */
     retry_reason_set reasons; /* every reason seen */
-    uint32_t retries;         /* so far: attempts but the first */
+    uint32_t retries;         /* so far; the last may have ended before it was sent */
     retry_failure failure;    /* the last failure of a copy */
     retry_time started;       /* ms; when retry_start was called */
     uint32_t code;            /* the last failure's code */
@@ -899,7 +899,7 @@ typedef struct retry_backoff {
     const retry_ms *table; /* ms, for TABLE; the last value repeats (default: NULL) */
     uint32_t table_length; /* values in table (default: 0) */
     retry_ms (*custom)(const struct retry_backoff *self, uint32_t retries); /* ms, for CUSTOM; pure:
-                                it must not stop or cancel anything (default: NULL) */
+                                it must stop nothing; `self` may be a copy (default: NULL) */
 } retry_backoff;
 
 /* The delay in ms before jitter and `min`; `retries`: so many were made already, 0 gives the first.
@@ -982,8 +982,9 @@ typedef struct retry_policy {
 /* Answers, in this order: not permitted (NOT_IDEMPOTENT), attempts used up (ATTEMPTS_EXHAUSTED),
    else the backoff's delay, raised to what the server wants within both caps, and spread: by half
    of the time behind it at most, and not at all if a gate wants it (retry_classify_permit). The
-   last retry uses the time that is left: a delay that would leave less than an attempt needs (see
-   retry_next) ends at random in the last eighth of what can be spared, if that is as much. After a
+   last retry uses the time that is left: if a delay would leave less than an attempt needs (see
+   retry_next), and twice that need is left, it is drawn so that it leaves the need, and up to an
+   eighth of the rest more. There may be several such last retries, one after the other. After a
    pushback to wait the curve begins anew. Only of an operation that is under way. NULL: MISUSE.
    Sources: RFC 0049, Smithy, the AWS SDKs. */
 RETRY_API retry_action retry_policy_after(const retry_strategy *self, const retry_operation *op,
@@ -1057,9 +1058,9 @@ struct retry_budget {
                                const retry_operation *op); /* private */
 };
 
-/* Fills the bucket. Not while others use it. NULL options: capacity 0. After a sleep that lost it:
-   init with the `now` before the sleep, withdraw the balance (of one without a floor), deposit what
-   was kept of it. */
+/* Fills the bucket. Not while others use it. NULL options: capacity 0. Before a sleep that loses it
+   call retry_budget_withdraw(budget, 0, now), and keep the balance and this `now`. After it, with a
+   budget that has no `floor`: init with the kept `now`, withdraw the balance, deposit the kept. */
 RETRY_API void retry_budget_init(retry_budget *budget, const retry_budget_options *options,
                                  retry_time now);
 
@@ -1146,7 +1147,7 @@ RETRY_API retry_ms retry_connection_begin(retry_connection *connection, retry_ti
    over, without a _begin, it counts as an attempt that began now. NULL connection: 0. `failure`
    says why, NULL nothing:
    - The server said when to come back (retry_after): the next attempt starts then, up to a quarter
-   later at random, or later still.
+   later at random, but not before the backoff lets it.
    - Else, if trying again does not help (reason UNKNOWN, or NONE, unless it is the server's fault
    or safety is YES): it starts after the longest spacing, an eighth less at random. */
 RETRY_API retry_ms retry_connection_failed(retry_connection *connection,
@@ -1345,7 +1346,8 @@ typedef struct retry_aimd {
     uint32_t decrease;      /* RETRY_RATIO to keep (default: 0: a half; over 0.999: 0.999) */
     retry_ms cooldown;      /* ms between changes, up to 2^30 (default: 0) */
     retry_ms hold_max;      /* ms; the longest that a server's Retry-After holds all attempts, up to
-                               2^30 (default: 0: 2000, if five refusals are no chance; 1: none) */
+                               2^30 (default: 0: 2000, but over half of a timeout only if over half
+                               of the last attempts failed; 1: none) */
     uint32_t retry__limit;  /* private: 0: it never changed, and is initial */
     uint32_t retry__fell;   /* private: ms; when it fell last; 0: never */
     uint32_t retry__change; /* private: ms; when it rose or fell last; 0: never */
@@ -1367,8 +1369,9 @@ typedef struct retry_rate {
     uint32_t min;   /* RETRY_PER_SECOND; the lowest limit, up to `max` (default: 0: one in 2 s) */
     uint32_t max;   /* RETRY_PER_SECOND; the highest, from the start (default: 0: none) */
     retry_ms wait;  /* ms; an attempt that waits as long is refused, up to 2^20 (default: 0: 250) */
-    uint32_t burst; /* RETRY_TOKENS; the sends that it saves up while idle; below 1 counts as 1
-                       (default: 0: an eighth of a second's, at least 1) */
+    uint32_t burst; /* RETRY_TOKENS; the sends that it saves up while idle; below 1 counts as 1,
+                       and so many as take over 17 min do not (default: 0: an eighth of a second's,
+                       at least 1) */
     uint32_t retry__limit;     /* private: thousandths a second; 0: none but `max` */
     uint32_t retry__held;      /* private: the limit before it last rose; 0 without one */
     uint32_t retry__edge;      /* private: the limit when last some were throttled, and some not */
@@ -1440,11 +1443,12 @@ RETRY_API void retry_gates_rate(retry_gates *gates, retry_rate *rate);
 RETRY_API void retry_gates_latency(retry_gates *gates, retry_latency *latency);
 
 /* Gives a client several nodes; the gates of node n are gates[n]. Each copy asks them in this order
-   until one lets it pass: those that are not ill, and have no copy of the operation; those that did
-   not fail the operation; lower rank; fewer in flight; at random. Of more than 32 nodes 32 in a row
-   are asked, from a random one on. If none lets it pass: PACED if one does, with the shortest wait,
-   else CIRCUIT_OPEN, else what the first said. `count` 0 or 1, or NULL gates: one node. Only while
-   nothing is in flight, and no operation is PACED. NULL client: nothing happens. */
+   until one lets it pass: those that are not ill (or whose ill time is over, and nobody tries
+   them), and have no copy of the operation; those that did not fail it; lower rank; fewer in
+   flight; at random. Of more than 32 nodes 32 in a row are asked, from a random one on. If none
+   lets it pass: PACED if one does, with the shortest wait, else CIRCUIT_OPEN, else what the first
+   said. `count` 0 or 1, or NULL gates: one node. Only while nothing is in flight, and no operation
+   is PACED. NULL client: nothing happens. */
 RETRY_API void retry_client_nodes(retry_client *client, retry_gates *gates, uint16_t count);
 
 /* ---- Operations ---------------------------------------------------------------------------- */
@@ -1507,13 +1511,13 @@ RETRY__NO_IGNORE RETRY_API retry_step retry_next(retry_operation *op, retry_time
    happens. A failure (with further copies the hedge says when) is decided so. Source: RFC 0049.
    1. It is recorded. If it was sent, what its retry cost is spent.
    2. Safety NO: FAIL, UNSAFE. The server forbids it: FAIL, PUSHBACK. The client's own throttle
-      refused: FAIL, THROTTLED. Reason UNKNOWN or none at all: FAIL, UNKNOWN_REASON. Reason NONE:
-      FAIL, NOT_RETRYABLE, unless it is the server's fault or safety is YES.
+      refused: FAIL, THROTTLED. Reason UNKNOWN, or a number that is none: FAIL, UNKNOWN_REASON.
+      Reason NONE: FAIL, NOT_RETRYABLE, unless it is the server's fault or safety is YES.
    3. Some reasons are always retried (a cluster's map is changing): after `always_interval`, or
       after 1, 10, 50, 100, 500, 1000, 1000 ... ms. No strategy is asked, and no budget pays.
    4. Else the strategy is asked: FAIL with its cause, or a delay, which a pushback replaces; or it
       answers later (PENDING), and what follows is decided then. With several nodes there is no
-      delay, and in 6 nothing to pay, if the first retry goes to another that answered well last.
+      delay, and in 6 nothing to pay, if the first retry goes to another that is well.
    5. A delay that reaches the deadline: EXPIRE, DEADLINE, with what is left.
    6. The budget pays. If it cannot, the delay begins when the base has refilled retry_cost, or
       timeout_cost after a time-out, or when successes have brought the price. FAIL,
@@ -1695,7 +1699,9 @@ RETRY_API bool retry_parse_duration(const char *text, size_t length, retry_ms *d
 #ifdef __cplusplus
 extern "C" {
 #endif
-/* A monotonic clock, of two the one that goes on in suspend, and a sleep that no signal ends. */
+/* A monotonic clock, and a sleep that no signal ends. While the machine sleeps, the clock goes on
+   with Linux, Android, OpenBSD, macOS and Windows. With other systems it stands still, and an
+   operation lasts longer by that. */
 RETRY_API retry_clock retry_system_clock(void);
 #ifdef __cplusplus
 }

@@ -10,6 +10,7 @@
 
 #define MANUAL "retry.h\t"
 #define README "README.md\t"
+#define EXAMPLES "examples/README.md\t"
 #define RECIPES "examples/recipes/README.md\t"
 
 static unsigned whole(uint32_t number)
@@ -697,7 +698,7 @@ int main(void)
            whole(retry_connection_begin(&connection, 0)));
     printf(MANUAL "three attempts at each of five layers are %u calls\n", 3 * 3 * 3 * 3 * 3);
     printf(README "three attempts at each of five layers are %u calls\n", 3 * 3 * 3 * 3 * 3);
-    printf(MANUAL "full jitter makes 0 of each delay of up to %u s\n", no_delay());
+    printf(EXAMPLES "full jitter makes 0 of each delay of up to %u s\n", no_delay());
     printf(RECIPES "asked for 30 s: over 30 to %g s\n", spread_order());
     printf(MANUAL "as gRPC does: %g s, %.3g s, %.3g s ... up to %g minutes, %.0f %% more or less\n",
            seconds(retry_backoff_base(&gaps, 0)), retry_backoff_base(&gaps, 1) / 1000.0,

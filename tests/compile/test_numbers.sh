@@ -6,7 +6,7 @@
 tab=$(printf '\t')
 
 # A text in one line, each space a single one; of retry.h what stands above the implementation.
-for file in README.md examples/recipes/README.md retry.h; do
+for file in README.md examples/README.md examples/recipes/README.md retry.h; do
     sed '/^#if defined(RETRY_IMPLEMENTATION)/,$d' $file | tr -s '[:space:]' ' ' > "$work/$(echo $file | tr / _)"
 done
 says() { grep -q -F -e "$2" "$work/$(echo "$1" | tr / _)"; }
