@@ -170,7 +170,7 @@
       MongoDB 91; Kafka: a coordinator loads
       wrong node: READONLY, SQLSTATE 25006,     NODE_NOT_AVAILABLE               stage DISPATCH;
       NotWritablePrimary, NOT_LEADER                                             disconnect
-      go there: MOVED, ASK                      USER, ALWAYS                     stop after 5
+      go there: MOVED, ASK                      USER, ALWAYS; safety YES         stop after 5
       conflict: 40001, 40P01, badNonce          USER, as CONFLICT above          stop after a few
       too much: S3's SlowDown                   SERVICE_RESPONSE_CODE_INDICATED  throttle
       a quota is used up                        SERVICE_RESPONSE_CODE_INDICATED

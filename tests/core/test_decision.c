@@ -594,6 +594,81 @@ static void test_held_back(void)
     }
 }
 
+/* ---- answers of databases ------------------------------------------------------------------ */
+
+/* As the manual says: after so many retries for one code only the code is set. */
+static retry_failure answer_of(const retry_operation *op, const retry_failure *as, uint32_t most)
+{
+    retry_failure stopped;
+    memset(&stopped, 0, sizeof stopped);
+    stopped.code = as->code;
+    return op->code == as->code && op->code_retries >= most ? stopped : *as;
+}
+
+/* The manual's rows: the server did nothing, so any operation is repeated; what the first retry
+   costs, and after how many the operation fails. */
+static void test_answers_of_databases(void)
+{
+    const retry_reason go = RETRY_REASON_USER(1, RETRY_REASON_ALWAYS);
+    const retry_reason conflict =
+        RETRY_REASON_USER(0, RETRY_REASON_FREE | RETRY_REASON_ALLOWS_NON_IDEMPOTENT);
+    static const struct {
+        const char *name;
+        bool dispatch, throttle;
+        uint32_t cost, stop; /* thousandths; 0: nothing stops it */
+    } rows[] = {
+        {"not yet", true, false, 0, 0},     {"wrong node", true, false, 0, 0},
+        {"go there", false, false, 0, 5},   {"conflict", false, false, 0, 5},
+        {"too much", false, true, 1000, 0}, {"a quota", false, false, 250, 0},
+    };
+    const retry_reason reasons[] = {RETRY_REASON_SERVICE_NOT_AVAILABLE,
+                                    RETRY_REASON_NODE_NOT_AVAILABLE,
+                                    go,
+                                    conflict,
+                                    RETRY_REASON_SERVICE_RESPONSE_CODE_INDICATED,
+                                    RETRY_REASON_SERVICE_RESPONSE_CODE_INDICATED};
+    size_t i;
+    for (i = 0; i < CHECK_COUNT(rows); i++) {
+        retry_service service;
+        retry_operation op;
+        retry_failure failure = check_failure_of(reasons[i]);
+        retry_time now = START;
+        retry_step step;
+        check_row("%s", rows[i].name);
+        if (rows[i].dispatch)
+            failure = retry_classify_stage(RETRY_STAGE_DISPATCH, reasons[i]);
+        if (reasons[i] == go)
+            failure.safety = RETRY_SAFETY_YES;
+        failure.throttle = rows[i].throttle;
+        failure.code = 77;
+        memset(&service, 0, sizeof service);
+        memset(&op, 0, sizeof op);
+        retry_service_init(&service, START);
+        retry_start(&op, &service, START);
+        for (;;) {
+            retry_failure said;
+            step = retry_next(&op, now);
+            if (step.what == RETRY_DO_WAIT)
+                now += step.delay;
+            if (step.what == RETRY_DO_END)
+                break;
+            if (step.what != RETRY_DO_SEND)
+                continue;
+            said = answer_of(&op, &failure, rows[i].stop ? rows[i].stop : 99);
+            retry_ended(&op, 0, &said, now);
+            if (op.retries == 1 && op.code_retries == 1)
+                CHECK_EQUAL(1000 - rows[i].cost, retry_budget_balance(&service.budget));
+        }
+        CHECK(!op.ambiguous);
+        if (rows[i].stop) {
+            CHECK_EQUAL(RETRY_CAUSE_NOT_RETRYABLE, step.cause);
+            CHECK_EQUAL(rows[i].stop, op.retries);
+        } else {
+            CHECK(op.retries > 2);
+        }
+    }
+}
+
 /* ---- step 7: counting and telling ---------------------------------------------------------- */
 
 static void test_counters_saturate(void)
@@ -823,6 +898,7 @@ int main(void)
     RUN(test_budget_by_kind);
     RUN(test_budget_exhausted);
     RUN(test_budget_pays_for_grants_only);
+    RUN(test_answers_of_databases);
     RUN(test_counters_saturate);
     RUN(test_observer);
     RUN(test_observer_is_told_once);

@@ -337,6 +337,7 @@ static void test_what_makes_ill(void)
         {"the wrong node", check_failure_of(RETRY_REASON_NODE_NOT_AVAILABLE), true},
         {"locked", check_failure_of(RETRY_REASON_KV_LOCKED), false},
         {"contention", check_failure_of(RETRY_REASON_USER(0, RETRY_REASON_FREE)), false},
+        {"contention, stopped: only its code", retry_classify_http(404, 0), false},
     };
     size_t i;
     for (i = 0; i < CHECK_COUNT(rows); i++) {
