@@ -1864,7 +1864,7 @@ static uint32_t retry__scale(uint32_t value, uint32_t ratio)
 /* low for random 0, high for UINT32_MAX, linear between, without a division; low if above high. */
 RETRY__QUICK uint32_t retry__pick(uint32_t low, uint32_t high, uint32_t random)
 {
-    return low + (uint32_t)((retry__product(random, high - retry__min(high, low)) + random) >> 32);
+    return low + (uint32_t)((retry__product(random, high > low ? high - low : 0) + random) >> 32);
 }
 
 /* x / y for a y above 0, saturating; bit by bit where a core may have no divider. */
@@ -2660,7 +2660,7 @@ RETRY__QUICK void retry__end(retry_operation *op, const retry_failure *failure, 
 }
 
 /* Keeps a failed copy's reason, and whether it may have taken effect. Returns the traits. */
-static uint32_t retry__record(retry_operation *op, const retry_failure *failure)
+RETRY__QUICK uint32_t retry__record(retry_operation *op, const retry_failure *failure)
 {
     uint32_t traits = retry__failure_traits(failure);
     op->reasons |= retry__reason_bit(failure->reason);

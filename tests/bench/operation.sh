@@ -17,11 +17,11 @@ a service, rate                                  |  790 | operation service rate
 a service, rate under a limit                    |  848 | operation service paced | operation service
 a service, latency                               |  804 | operation service latency | operation service
 a service, all of these                          | 1220 | operation service breaker throttle rate latency | operation service
-a budget, four nodes with a limit each           | 1034 | operation nodes | operation budget
+a budget, four nodes with a limit each           | 1040 | operation nodes | operation budget
 a service, event loop                            |  826 | operation service loop | operation service
 a service, event loop, hedge sends no copy       | 1114 | operation service hedge | operation service loop
 a service, event loop, hedge sends a copy        | 2186 | operation service copy | operation service hedge
-one retry, nothing is shared                     |  796 | operation retry | operation
+one retry, nothing is shared                     |  800 | operation retry | operation
 one retry, a service                             | 1850 | operation service retry | operation service
 scope: look up a name of 18 bytes                |  240 | scopes first
 policy from a text of 49 bytes                   | 3340 | from_text policy
