@@ -356,8 +356,8 @@
 
    Operations over a connection: while there is no connection, answer SEND with retry_ended and
    retry_classify_stage(RETRY_STAGE_DISPATCH, RETRY_REASON_SERVICE_RESPONSE_CODE_INDICATED), which
-   no gate counts. When the connection is lost, end the copies on the wire with
-   retry_classify_errno(errno, true). When it is back, call retry_skip_wait for each operation.
+   no gate counts; on a battery begin none meanwhile. When the connection is lost, end the copies on
+   the wire with retry_classify_errno(errno, true). When it is back, call retry_skip_wait for each.
 
    A reset or a deep sleep loses the RAM. In memory that survives keep connection.state, the last
    `now` and a retry_draw(), with a checksum over them and RETRY_VERSION (examples/sleep.c). If the
