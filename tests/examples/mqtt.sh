@@ -16,7 +16,13 @@ END
 # Root's mosquitto becomes another user, who may not write here.
 [ "$(id -u)" -ne 0 ] || echo "user root" >>"$folder/mosquitto.conf"
 start_mosquitto() { start "$broker" -c mosquitto.conf; }
-busiest() { sed -n 's/^\([0-9]*\) of .* in the busiest second$/\1/p' "$1"; }
+# How many were to come back in the busiest second: a busy machine brings all of them late.
+busiest() {
+    awk '$2 == "connected," && seen[$1]++ { print $5 }' "$1" | sort -n |
+        awk '{ at[NR] = $1; while ($1 - at[first + 1] >= 1000) first++ }
+            NR - first > most { most = NR - first }
+            END { print most + 0 }'
+}
 
 if [ "$careless" = twins ]; then
     clients=2
@@ -70,7 +76,7 @@ if [ -z "$careless" ]; then
 else
     without=$with
 fi
-echo "in the busiest second $with of $fleet clients came back; without spaced waits $without"
+echo "due in the busiest second: $with of $fleet clients; without spaced waits: $without"
 verdict "No message that was reported done is lost ($lost)." test "$lost" -eq 0
 verdict "The program published none twice ($twice)." test "$twice" -eq 0
 verdict "The fleet came back spread." test "$((with * 3))" -le "$((without * 2))"

@@ -170,13 +170,13 @@ program hang <<'END'
 trap 'echo told >>"${0%/*}/told"; exit 0' TERM
 while :; do sleep 0.05; done
 END
-run hang --attempt-timeout 1 --policy "$fast attempts=2" -- "$work/hang"
+run hang --attempt-timeout 2 --policy "$fast attempts=2" -- "$work/hang"
 check "hangs: 124" ended hang 124
 check "hangs: tried again" tried 2
 check "hangs: SIGTERM each time" lines told 2
 check "hangs: says so" shows hang.err "try 1: timed out, again in"
 anew
-run hang -t 1 --policy "$fast" -- "$work/hang"
+run hang -t 2 --policy "$fast" -- "$work/hang"
 check "hangs for good: 124" ended hang 124
 check "hangs for good: why" shows hang.err "timed out, deadline"
 check "hangs for good: one try" tried 1
@@ -185,10 +185,10 @@ run bare -t 5 -- sh -c 'sleep 0.2; exit 0'
 check "--timeout 5 is not 5 ms" ended bare 0
 run bare --attempt-timeout 5 -- sh -c 'sleep 0.2; exit 0'
 check "--attempt-timeout 5 is not 5 ms" ended bare 0
-run not124 --attempt-timeout 0.3 --on 1 --policy "$fast attempts=2" -- "$work/hang"
+run not124 --attempt-timeout 2 --on 1 --policy "$fast attempts=2" -- "$work/hang"
 check "hangs, but 124 is not to be retried" tried 1
 anew
-run last_token --attempt-timeout 200ms --timeout 20s --budget capacity=1 --policy "$fast" -- "$work/hang"
+run last_token --attempt-timeout 1s --timeout 60s --budget capacity=1 --policy "$fast" -- "$work/hang"
 check "hangs, and no token is left: the last try has no more time" tried 2
 check "hangs, and no token is left: why" shows last_token.err "try 2: timed out, retry budget exhausted"
 anew
@@ -197,7 +197,7 @@ program family <<'END'
 sh -c 'trap "" TERM; echo $$ >>"$1"; while :; do sleep 0.1; done' - "${0%/*}/pids" &
 wait
 END
-run family --attempt-timeout 1s --policy "$fast attempts=1" -- "$work/family"
+run family --attempt-timeout 2s --policy "$fast attempts=1" -- "$work/family"
 check "its children: 124" ended family 124
 check "its children: none is left" gone "$(cat "$work/pids")"
 anew
@@ -213,7 +213,7 @@ exit 1
 END
 run overlap -n 3 -d 1ms -- "$work/overlap"
 check "a worker that a failed try has left is ended" test ! -e "$work/overlapped"
-run overlap -n 3 -d 1ms --attempt-timeout 0.3 -- "$work/overlap" wait
+run overlap -n 3 -d 1ms --attempt-timeout 2 -- "$work/overlap" wait
 check "a worker of a try whose time is up is ended" test ! -e "$work/overlapped"
 check "six workers in all" lines workers 6
 anew
@@ -257,7 +257,7 @@ cat "$work/much" | "$retry" --stdin -qn 4 -d 1ms -- sh -c '
 check "--stdin: each try gets further" is further.out "$(printf '20000\n40000\n60000\n80000')"
 # It stays open, as under ssh and in CI: the command begins, and its timeout counts.
 mkfifo "$work/open"
-"$retry" --stdin -qn 2 -d 1ms --attempt-timeout 0.5 -- sh -c "echo >>'$count'; cat" <"$work/open" >"$work/open.out" &
+"$retry" --stdin -qn 2 -d 1ms --attempt-timeout 1 -- sh -c "echo >>'$count'; cat" <"$work/open" >"$work/open.out" &
 pid=$!
 exec 8>"$work/open"
 echo live >&8
@@ -360,7 +360,7 @@ check "--until-output: output is closed" shows until.err "standard output: close
 
 run variables -n 3 -d 1ms -- sh -c 'echo "$RETRY_ATTEMPT: $RETRY_REASON"; exit $((RETRY_ATTEMPT + 2))'
 check "RETRY_ATTEMPT and RETRY_REASON" is variables.out "$(printf '1: \n2: status 3\n3: status 4')"
-run variables -n 2 -d 1ms --attempt-timeout 0.2 -- sh -c 'echo "$RETRY_REASON"; sleep 1000'
+run variables -n 2 -d 1ms --attempt-timeout 1 -- sh -c 'echo "$RETRY_REASON"; sleep 1000'
 check "RETRY_REASON after a timeout" is variables.out "$(printf '\ntimed out')"
 run inner -- "$retry" -d 1ms -- sh -c 'echo $RETRY_ATTEMPT; [ $RETRY_ATTEMPT = 2 ]'
 check "one in another: each its own" is inner.out "$(printf '1\n2')"
@@ -677,7 +677,7 @@ check "a terminal: the second reads on" shows reads "two is read"
 check "a terminal: as /dev/tty, too" shows reads "three is read"
 check "a terminal: --stdin" test "$(grep -c "four is read again" "$work/reads")" -eq 2
 cat >"$work/group.sh" <<END
-'$retry' -n 3 -d 1ms --attempt-timeout 0.3 -- '$work/overlap' wait
+'$retry' -n 3 -d 1ms --attempt-timeout 2 -- '$work/overlap' wait
 echo \$? >'$work/group.status'
 END
 rm "$work/workers"
