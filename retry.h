@@ -99,17 +99,17 @@
 
    Jobs from a queue: while a server is down, operations can end as fast as you begin them, and no
    budget limits first attempts. So put back a job that can be done later, and wait before the next
-   job: END's `delay`, or 5 s for tokens. When you take the job again, set op->retry.timeout to the
-   rest of its time. retry_start clears `ambiguous`, so keep its value. If a server asked for more
-   time than was left, the verdict is EXPIRE, and op->retry.failure.retry_after says how much.
+   job: END's `delay`, 5 s for tokens, or what the server asked for. When you take the job again,
+   set op->retry.timeout to the rest of its time. retry_start clears `ambiguous`, so keep its value.
 
       op->perhaps_done = op->perhaps_done || op->retry.ambiguous;
       bool later = end.cause == RETRY_CAUSE_DEADLINE || end.cause == RETRY_CAUSE_BUDGET_EXHAUSTED ||
                    end.cause == RETRY_CAUSE_CIRCUIT_OPEN || end.cause == RETRY_CAUSE_THROTTLED;
       if (later && (!op->perhaps_done || op->retry.idempotent)) {
           bool known = end.delay != 0 && end.cause != RETRY_CAUSE_BUDGET_EXHAUSTED;
+          retry_ms wait = known ? end.delay : 5000, asked = op->retry.failure.retry_after;
           put_back(op);
-          begin_next_job_in(known ? end.delay : 5000); // ms
+          begin_next_job_in(wait > asked ? wait : asked);
       }
 
    FAILURES
@@ -198,8 +198,8 @@
    a service of their own, as they keep their places in the limit while short operations wait.
 
    In trouble an attempt has more time: at least twice what answers take now, and doubled after each
-   round of time-outs. A process with few operations cuts no attempt (see THE BUDGET), but
-   client.attempt_timeout always limits. If an operation must not be cut, give it another client:
+   round of time-outs (not at one node while another is well). A process with few operations cuts no
+   attempt (see THE BUDGET); attempt_timeout always limits. What must not be cut has another client:
 
       static retry_client patient;
       patient = service.client, patient.cut_after = 0; // after retry_service_init
@@ -264,7 +264,7 @@
 
    SEVERAL NODES
    Give each node gates of its own, and the client all of them. step.node says where to send. Set
-   attempt_timeout, too (cut_after needs 2 tokens): an attempt at a dark node leaves others time.
+   attempt_timeout, too, as cut_after needs 2 tokens: an attempt at a dark node leaves others time.
    (But not for a thousand small processes: they would send again what waits in the server's queue.)
 
       static retry_gates nodes[3];
@@ -277,10 +277,10 @@
       nodes[2].rank = 1; // a spare, asked while the others are full or ill; may change at any time
 
    A node is ill after an attempt without a good answer: none, a 429, a 5xx that is worth a retry, a
-   bad certificate. It is left alone for 100 ms, doubled with each failure in a row to 1 s, or for
-   its Retry-After, up to a minute. Then one operation at a time, whichever comes next, tries it,
-   until an answer makes it well (a 404, too). If another node is not ill, the first retry goes
-   there immediately, free, unless a pushback orders a wait. If all failed, it waits as with one.
+   bad certificate. While others are well, it is left alone for 100 ms, doubled with each failure in
+   a row to 1 s. Then one operation at a time, whichever comes next, tries it, until an answer makes
+   it well (a 404, too). If another node answered well last, the first retry goes there immediately,
+   free, unless a pushback orders a wait. Each further retry waits and pays as with one server.
 
    A final failure ends the operation, even if another node could do it. So say NODE_NOT_AVAILABLE
    for the faults of one node: a bad certificate, a full disk (507), an old version (501), a replica
@@ -351,8 +351,8 @@
 
    Call retry_connection_begin before each attempt, _established when the server answers, _failed
    when the connection failed or was lost. Hand _failed the failure: it may name a time (a 503, or
-   `retry:` of server-sent events), which has no cap. After a final failure (a wrong password) the
-   connection waits for 105 s or more: whether to go on is up to you.
+   `retry:` of server-sent events), which may be days. After a final failure (a wrong password) the
+   connection waits for the longest spacing: whether to go on is up to you.
 
    Operations over a connection: while there is no connection, answer SEND with retry_ended and
    retry_classify_stage(RETRY_STAGE_DISPATCH, RETRY_REASON_SERVICE_RESPONSE_CODE_INDICATED), which
@@ -805,7 +805,7 @@ struct retry_operation {
     retry_time code_since;    /* ms; when it came first, without another code since */
     uint8_t retry__phase;     /* private: RETRY__NEW ..., and whether CANCELs are due */
     uint8_t retry__since_pushback; /* private: 1 + retries since the last pushback; 0: none */
-    bool retry__elsewhere;         /* private: the next retry goes to a node that is well */
+    uint8_t retry__elsewhere;      /* private: RETRY__ELSEWHERE ...; 0: no */
     uint32_t retry__failed;        /* private: a bit for each node, modulo 32, that failed */
     retry_time retry__now;         /* private: ms; when it was called last */
     retry_time retry__decided;     /* private: ms; when it was decided last; a delay begins then */
@@ -1369,9 +1369,8 @@ typedef struct retry_rate {
     uint32_t min;   /* RETRY_PER_SECOND; the lowest limit, up to `max` (default: 0: one in 2 s) */
     uint32_t max;   /* RETRY_PER_SECOND; the highest, from the start (default: 0: none) */
     retry_ms wait;  /* ms; an attempt that waits as long is refused, up to 2^20 (default: 0: 250) */
-    uint32_t burst; /* RETRY_TOKENS; the sends that it saves up while idle; below 1 counts as 1,
-                       and so many as take over 17 min do not (default: 0: an eighth of a second's,
-                       at least 1) */
+    uint32_t burst; /* RETRY_TOKENS; the sends that it saves up while idle, from 1 to what 17 min
+                       bring (default: 0: an eighth of a second's, at least 1) */
     uint32_t retry__limit;     /* private: thousandths a second; 0: none but `max` */
     uint32_t retry__held;      /* private: the limit before it last rose; 0 without one */
     uint32_t retry__edge;      /* private: the limit when last some were throttled, and some not */
@@ -1517,7 +1516,7 @@ RETRY__NO_IGNORE RETRY_API retry_step retry_next(retry_operation *op, retry_time
       after 1, 10, 50, 100, 500, 1000, 1000 ... ms. No strategy is asked, and no budget pays.
    4. Else the strategy is asked: FAIL with its cause, or a delay, which a pushback replaces; or it
       answers later (PENDING), and what follows is decided then. With several nodes there is no
-      delay, and in 6 nothing to pay, if the first retry goes to another that is well.
+      delay, and in 6 nothing to pay, if the first retry goes to another that answered well last.
    5. A delay that reaches the deadline: EXPIRE, DEADLINE, with what is left.
    6. The budget pays. If it cannot, the delay begins when the base has refilled retry_cost, or
       timeout_cost after a time-out, or when successes have brought the price. FAIL,
@@ -2424,8 +2423,9 @@ static inline retry_action retry__best_effort(const retry_operation *op,
     return retry_action_after(high);
 }
 
-static retry_action retry__best_effort_after(const retry_strategy *self, const retry_operation *op,
-                                             const retry_failure *failure, retry_time now)
+RETRY__INLINE retry_action retry__best_effort_after(const retry_strategy *self,
+                                                    const retry_operation *op,
+                                                    const retry_failure *failure, retry_time now)
 {
     (void)self, (void)now;
     RETRY_ASSERT(op && failure && "retry_strategy.retry_after: a NULL argument");
@@ -4733,6 +4733,12 @@ RETRY_API retry_ms retry_latency_get(const retry_latency *latency)
     return retry__latency_bound(latency, retry__latency_ms(level));
 }
 
+/* retry__elsewhere: the next retry goes to a node that is well. */
+enum {
+    RETRY__ELSEWHERE = 1,
+    RETRY__DISPENSABLE /* and does there what it did here: it needs no more time here */
+};
+
 /* ---- How long answers take ----------------------------------------------------------------- */
 
 /* What a server's gates know of it. retry__pace holds 16 times the ms that answers take now, and
@@ -5220,7 +5226,7 @@ RETRY_API void retry_start(retry_operation *op, const retry_service *service, re
     op->code_retries = 0;
     op->code_since = now;
     op->retry__since_pushback = 0;
-    op->retry__elsewhere = false;
+    op->retry__elsewhere = 0;
     op->retry__failed = 0;
     op->retry__decided = now;
     op->retry__paid = 0;
@@ -5354,7 +5360,7 @@ static void retry__pace_ended(struct retry__attempt *attempt)
         attempt->outcome = RETRY__GIVEN_UP;
         if (retry__slow(gates) != 0) /* else a node that went dark would never count */
             retry__pace_learn(attempt, attempt->copy->retry__timeout);
-    } else if (failure->timeout && !attempt->op->retry__elsewhere) {
+    } else if (failure->timeout && attempt->op->retry__elsewhere != RETRY__DISPENSABLE) {
         retry__pace_round(gates, attempt->copy->retry__sent, attempt->now);
     }
 }
@@ -5499,9 +5505,9 @@ RETRY_API void retry_gates_latency(retry_gates *gates, retry_latency *latency)
 
 /* ---- Several nodes ------------------------------------------------------------------------- */
 
-/* retry__ill: failures in a row; the rest: until when, in ms, a minute at most. */
-#define RETRY__ILL_ROW UINT32_C(15)
-#define RETRY__ILL_LONGEST 0xff00u
+#define RETRY__ILL_ROW                                                         \
+    UINT32_C(15) /* of retry__ill: failures in a row; the rest: until when, ms \
+                  */
 
 /* Whether a node is in a set, which has a bit for each, modulo 32. */
 static bool retry__has_node(uint32_t set, uint32_t node)
@@ -5514,18 +5520,17 @@ static uint32_t retry__node_bit(uint32_t node)
     return UINT32_C(1) << (node & 31);
 }
 
-/* Whether at an instant a node's ill time is not over. */
-RETRY__INLINE bool retry__ill_at(uint32_t ill, retry_time instant)
+/* Whether at an instant a node's ill time is not over; nothing lasts a minute. */
+RETRY__ONCE bool retry__ill_at(uint32_t ill, retry_time instant)
 {
     retry_ms left = retry__passed(instant, ill & ~RETRY__ILL_ROW);
     return ill != 0 && left != 0 && left >> 16 == 0;
 }
 
-/* A node has failed: it is ill for 100 ms, doubling with each failure in a row to a second, or as
-   long as it asked for. What was sent before that time was over tells of the same trouble. */
+/* A node has failed: it is ill for 100 ms, doubling with each failure in a row to a second. What
+   was sent before that time was over tells of the same trouble. */
 RETRY__WRAPS static void retry__node_falls_ill(const struct retry__attempt *attempt)
 {
-    const retry_failure *failure = attempt->failure;
     uint32_t ill = retry__load(&attempt->gates->retry__ill), row = ill & RETRY__ILL_ROW;
     retry_ms lasts = UINT32_C(100) << row;
     if (retry__ill_at(ill, attempt->copy->retry__sent))
@@ -5534,8 +5539,6 @@ RETRY__WRAPS static void retry__node_falls_ill(const struct retry__attempt *atte
         lasts = 1000;
     else
         row++;
-    if (failure && !failure->pushback)
-        lasts = retry__max(lasts, retry__min(failure->retry_after, RETRY__ILL_LONGEST));
     retry__store(&attempt->gates->retry__ill,
                  ((attempt->now + lasts + RETRY__ILL_ROW) & ~RETRY__ILL_ROW) | row);
 }
@@ -5616,13 +5619,16 @@ static void retry__node_learn(const struct retry__attempt *attempt)
 static void retry__node_failed(const struct retry__attempt *attempt)
 {
     retry_operation *op = attempt->op;
+    bool was_ill = retry__ill_at(retry__load(&attempt->gates->retry__ill),
+                                 attempt->copy->retry__sent); /* all others were full */
     uint32_t last = retry__node_bit(attempt->copy->retry__node);
     uint32_t node, nodes = op->client->nodes, failed = op->retry__failed | last;
     bool may = op->retries == 0 && !op->failure.pushback && !attempt->failure->pushback;
-    op->retry__elsewhere = false;
+    op->retry__elsewhere = 0;
     for (node = 0; may && node < nodes; node++) {
         if (!retry__has_node(failed, node) && retry__load(&op->client->gates[node].retry__ill) == 0)
-            op->retry__elsewhere = true;
+            op->retry__elsewhere =
+                op->idempotent && !was_ill ? RETRY__DISPENSABLE : RETRY__ELSEWHERE;
     }
     if (failed == UINT32_MAX >> ((32 - retry__min(nodes, 32)) & 31))
         failed = last;

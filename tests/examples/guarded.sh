@@ -108,7 +108,7 @@ less() { [ "$(value "$1" "$2")" -lt "$(value "$1" "$2" bare)" ]; }
 least=80 # percent
 for fault in $FAULTS; do
     case $fault in
-    slow) verdict "Slow answers: the 99th percentile is a third or less." at_most p99 slow 1 3 ;;
+    slow) verdict "Slow answers: the 99th percentile is a half or less." at_most p99 slow 1 2 ;;
     frozen) verdict "Frozen: a third or less was sent." at_most sent frozen 1 3 ;;
     limited)
         verdict "Limited: less was sent." less sent limited

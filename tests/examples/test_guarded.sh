@@ -46,8 +46,8 @@ promised() {
     check "$1, $3 and $4: $2 broken" test "$(grep -c '^BROKEN' "$work/promise")" -eq "$2"
     check "$1, $3 and $4: exit status" ended promise "$2"
 }
-promised slow 0 "9 9 100 9" "9 9 300 9"
-promised slow 1 "9 9 100 9" "9 9 299 9"
+promised slow 0 "9 9 100 9" "9 9 200 9"
+promised slow 1 "9 9 100 9" "9 9 199 9"
 promised frozen 0 "9 100 9 9" "9 300 9 9"
 promised frozen 1 "9 100 9 9" "9 299 9 9"
 promised limited 0 "80 199 9 9" "100 200 9 9"

@@ -242,35 +242,20 @@ static void test_ill_for(void)
     }
 }
 
-/* As long as it asked for, a minute at most. A pushback is an order to the operation alone. */
+/* What it asks for does not prolong it: one answer of a few would take a node away. A node that
+   says it again and again its limit holds. */
 static void test_ill_as_told(void)
 {
-    static const struct {
-        retry_ms told, ill;
-        bool pushback;
-    } rows[] = {
-        {0, 100, false},
-        {1, 100, false},
-        {101, 101, false},
-        {5000, 5000, false},
-        {65250, 65250, false},
-        {3600000, 65265, false},
-        {UINT32_MAX, 65265, false},
-        {UINT32_MAX, 100, true},
-        {5000, 100, true},
-    };
+    static const retry_ms told[] = {1, 5000, 3600000, UINT32_MAX};
     size_t i;
-    for (i = 0; i < CHECK_COUNT(rows); i++) {
-        retry_failure failure = retry_classify_http(503, rows[i].told);
+    for (i = 0; i < CHECK_COUNT(told); i++) {
+        const retry_failure failure = retry_classify_http(503, told[i]);
         check_row("row %lu", (unsigned long)i);
-        failure.pushback = rows[i].pushback;
         set_up(2);
         attempt_of(0, &failure, 0, START);
-        CHECK(is_ill(0, AT(rows[i].ill - 1)));
-        CHECK(!is_ill(0, AT(rows[i].ill + 15)));
-        fall_ill(0, AT(90000)); /* in a row: but it asked for nothing */
-        CHECK(is_ill(0, AT(90199)));
-        CHECK(!is_ill(0, AT(90215)));
+        CHECK(is_ill(0, AT(99)));
+        CHECK(!is_ill(0, AT(115)));
+        CHECK(!is_ill(0, AT(115u - 131072))); /* 49 days later */
     }
 }
 
@@ -1332,6 +1317,15 @@ static void test_pace_of_each(void)
     }
 }
 
+/* What a copy at the node may take. */
+static retry_ms time_at(uint32_t node, retry_time now)
+{
+    retry_operation one = start_of(&alone[node], 100000, now);
+    retry_ms timeout = CHECK_SEND(retry_next(&one, now)).timeout;
+    retry_stop(&one, now);
+    return timeout;
+}
+
 /* An attempt at a node that does not answer has no more time while another node is well: its
    operation has it there. */
 static void test_no_more_time_at_a_dark_node(void)
@@ -1352,10 +1346,29 @@ static void test_no_more_time_at_a_dark_node(void)
             retry_ended(&op, 0, NULL, check_after(now, 101));
     }
     CHECK_CANCEL(retry_next(&op, AT(20200))); /* none is well: they may be slow */
-    for (i = 0; i < 2; i++) {
-        op = start_of(&alone[i], 100000, AT(21000));
-        CHECK_EQUAL(i == 0 ? 100 : 200, CHECK_SEND(retry_next(&op, AT(21000))).timeout);
-    }
+    CHECK_EQUAL(100, time_at(0, AT(21000)));
+    CHECK_EQUAL(200, time_at(1, AT(21000)));
+}
+
+/* It has if the operation cannot be repeated, or if it was ill already, as the others were full. */
+static void test_more_time_if_it_is_needed(void)
+{
+    const retry_failure failure = retry_classify_http(500, 0);
+    set_up(2);
+    op.idempotent = false;
+    send_to(0, START);
+    CHECK_CANCEL(retry_next(&op, AT(100)));
+    CHECK_END(FAIL, NOT_IDEMPOTENT, retry_next(&op, AT(100)));
+    CHECK_EQUAL(200, time_at(0, AT(1000)));
+    set_up(2);
+    attempt_of(0, &failure, 0, START);
+    limits[1].max = 1;
+    retry_gates_aimd(&nodes[1], &limits[1]);
+    occupy(1);
+    op = start_of(&client, 100000, AT(50));
+    CHECK_EQUAL(0, CHECK_SEND(retry_next(&op, AT(50))).node);
+    CHECK_CANCEL(retry_next(&op, AT(150)));
+    CHECK_EQUAL(200, time_at(0, AT(1000)));
 }
 
 /* A node that is at its limit loses nothing: the copy goes to another. */
@@ -1827,6 +1840,7 @@ int main(void)
     RUN(test_asked_once);
     RUN(test_pace_of_each);
     RUN(test_no_more_time_at_a_dark_node);
+    RUN(test_more_time_if_it_is_needed);
     RUN(test_spill);
     RUN(test_token_pays_for_one);
     RUN(test_none_was_reached);

@@ -48,10 +48,10 @@ makes() {
 
 # Of a run whose output is in the file $work/NAME and whose exit status in NAME.status; shown if it fails:
 shows() { grep -q -e "$2" "$work/$1" || show "$1"; }
-lacks() { ! grep -e "$2" "$work/$1"; } # only the lines that it has
+lacks() { [ -e "$work/$1" ] && ! grep -e "$2" "$work/$1"; } # only the lines that it has
 ended() { [ "$(cat "$work/$1.status")" -eq "$2" ] || show "$1"; }
 show() {
-    tail -n 60 "$work/$1"*
+    tail -n 60 "$work/$1" "$work/$1".[os]*
     false
 }
 
