@@ -6360,7 +6360,7 @@ RETRY__ONCE uint64_t retry__scaled(uint32_t whole, uint32_t billionths, uint32_t
 /* ms of one number or more, whose units fall in size, each rounded up; a lone one has no unit. */
 RETRY__INLINE const char *retry__parse_time(retry__scan *value, uint32_t *ms)
 {
-    static const char units[] = "units are d, h, m, s, ms, us and ns, each smaller than the last";
+    static const char units[] = "units: d h m s ms us ns, each smaller than the last";
     static const char names[] = " ns us \302\265s \316\274s ms s m h d"; /* U+00B5, U+03BC */
     static const uint32_t parts[] = {1000000, 1000};                     /* of a ms */
     static const uint32_t scales[] = {1, 1000, 60000, 3600000, 86400000};

@@ -1057,7 +1057,7 @@ static void test_tokens(void)
 #define NOT_WHOLE "not a whole number"
 #define DECIMALS "too many decimals"
 #define RANGE "out of range"
-#define UNITS "units are d, h, m, s, ms, us and ns, each smaller than the last"
+#define UNITS "units: d h m s ms us ns, each smaller than the last"
 #define CURVES "not one of these: exponential constant controlled"
 #define JITTERS "not one of these: full equal spread decorrelated none"
 #define ANSWERS "not one of these: no yes"
