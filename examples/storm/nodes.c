@@ -36,6 +36,7 @@ enum {
     LATE_429,
     E503_1_H,
     SLOW,
+    DISTANT, /* slow, but it does as much in a second */
     CERTIFICATE,
     FLAPPING,
     READ_ONLY,
@@ -49,29 +50,30 @@ enum {
 static const struct {
     const char *name;
     uint8_t fault, bad; /* how many nodes are */
-    bool hedged;
+    bool hedged, once;  /* nothing is idempotent */
 } worlds[] = {
-    {"one is dark", DARK, 1, false},
-    {"one refuses connections", REFUSED, 1, false},
-    {"one says 500 after 1 ms", E500, 1, false},
-    {"one says 429 after 1 ms", E429, 1, false},
-    {"one says 429 after 50 ms", LATE_429, 1, false},
-    {"one says 503, Retry-After 1 h", E503_1_H, 1, false},
-    {"one is ten times slower", SLOW, 1, false},
-    {"one has a bad certificate", CERTIFICATE, 1, false},
-    {"one is gone for 2 of 4 s", FLAPPING, 1, false},
-    {"one is read-only, half writes", READ_ONLY, 1, false},
-    {"one loses 20 %", LOSSY, 1, false},
-    {"all are 120 % busy", ALL_FULL, NODES, false},
-    {"all say 503 for 10 s", ALL_503, NODES, false},
-    {"all are frozen for 5 s", ALL_FROZEN, NODES, false},
-    {"each restarts in turn, 5 s", ROLLING, 1, false},
-    {"two are dark", DARK, 2, false},
-    {"two say 500 after 1 ms", E500, 2, false},
-    {"two say 429 after 1 ms", E429, 2, false},
-    {"one is dark, with hedges", DARK, 1, true},
+    {"one is dark", DARK, 1, false, false},
+    {"one refuses connections", REFUSED, 1, false, false},
+    {"one says 500 after 1 ms", E500, 1, false, false},
+    {"one says 429 after 1 ms", E429, 1, false, false},
+    {"one says 429 after 50 ms", LATE_429, 1, false, false},
+    {"one says 503, Retry-After 1 h", E503_1_H, 1, false, false},
+    {"one is ten times slower", SLOW, 1, false, false},
+    {"one takes 700 ms, none is repeated", DISTANT, 1, false, true},
+    {"one has a bad certificate", CERTIFICATE, 1, false, false},
+    {"one is gone for 2 of 4 s", FLAPPING, 1, false, false},
+    {"one is read-only, half writes", READ_ONLY, 1, false, false},
+    {"one loses 20 %", LOSSY, 1, false, false},
+    {"all are 120 % busy", ALL_FULL, NODES, false, false},
+    {"all say 503 for 10 s", ALL_503, NODES, false, false},
+    {"all are frozen for 5 s", ALL_FROZEN, NODES, false, false},
+    {"each restarts in turn, 5 s", ROLLING, 1, false, false},
+    {"two are dark", DARK, 2, false, false},
+    {"two say 500 after 1 ms", E500, 2, false, false},
+    {"two say 429 after 1 ms", E429, 2, false, false},
+    {"one is dark, with hedges", DARK, 1, true, false},
 };
-enum { WORLDS = sizeof worlds / sizeof worlds[0], ONE_BAD = 11, ALL_BAD = 14 };
+enum { WORLDS = sizeof worlds / sizeof worlds[0], ONE_BAD = 12, ALL_BAD = 15 };
 
 /* While all nodes are in trouble those who take no node for ill get 84.5, 80.0 and 96.0 % done, in
    the order of worlds (1 x 200); 46.2, 80.7 and 85.1 (20 x 10); 0, 73.7 and 80.3 (1000 x 0.2). To
@@ -199,10 +201,12 @@ static bool is_bad(uint32_t node)
 static void work(uint32_t node)
 {
     server *s = &sim.servers[node];
-    while (s->busy < sim.workers && s->waiting != 0 &&
-           !(worlds[sim.world].fault == ALL_FROZEN && is_bad(node))) {
+    uint8_t fault = worlds[sim.world].fault;
+    bool distant = fault == DISTANT && is_bad(node);
+    double slower = distant ? 14 : fault == SLOW && is_bad(node) ? 10 : 1;
+    while (s->busy < (distant ? sim.workers * 14 : sim.workers) && s->waiting != 0 &&
+           !(fault == ALL_FROZEN && is_bad(node))) {
         event e = s->queue[s->first];
-        double slower = worlds[sim.world].fault == SLOW && is_bad(node) ? 10 : 1;
         s->first = (s->first + 1) % QUEUE;
         s->waiting--;
         s->busy++;
@@ -349,7 +353,7 @@ static void other_ended(uint32_t number, uint8_t how, bool timed_out)
 {
     call *of = &sim.all[number];
     process *by = of->by;
-    uint32_t most = sim.way == NEXT_AT_ONCE ? 2 * NODES : 3;
+    uint32_t most = worlds[sim.world].once ? 1 : sim.way == NEXT_AT_ONCE ? 2 * NODES : 3;
     double random = dice_unit(&sim.chance), wait = 0;
     of->sent[0] = of->wake = 0;
     if (!timed_out && how == GOOD) {
@@ -421,7 +425,7 @@ static void begin_call(void)
         return;
     }
     of->op.timeout = TIMEOUT;
-    of->op.idempotent = true;
+    of->op.idempotent = !worlds[sim.world].once;
     if (sim.way == HEDGED) {
         of->hedge.delay = 150;
         of->hedge.copies = of->copies;
