@@ -779,7 +779,7 @@ for key in initial min max throttled retry-after-max retry-after-slack; do
 done
 wrong "^retry: --budget: expire=1.5: .*unit" --budget "capacity=2 expire=1.5" -- "$work/fails"
 for time in "" 1x -1 1y . 1,2; do
-    wrong "^retry: --timeout: .*: \(not a number\|units are.*\|too many\)$" --timeout "$time" -- "$work/fails"
+    wrong "^retry: --timeout: .*: \(not a number\|units: d h m s.*\|too many\)$" --timeout "$time" -- "$work/fails"
     wrong "^retry: --delay: " -d "$time" -- "$work/fails"
     wrong "^retry: --attempt-timeout: " --attempt-timeout "$time" -- "$work/fails"
 done

@@ -51,7 +51,7 @@ shows() { grep -q -e "$2" "$work/$1" || show "$1"; }
 lacks() { [ -e "$work/$1" ] && ! grep -e "$2" "$work/$1"; } # only the lines that it has
 ended() { [ "$(cat "$work/$1.status")" -eq "$2" ] || show "$1"; }
 show() {
-    tail -n 60 "$work/$1" "$work/$1".[os]*
+    tail -n 60 "$work/$1" "$work/$1".[os]* 2>/dev/null
     false
 }
 
