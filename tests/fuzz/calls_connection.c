@@ -135,21 +135,23 @@ static retry_ms asked_left(void)
     return passed < model.asked ? model.asked - passed : 0;
 }
 
+/* Once: a second draw would be the longer of two. */
 static void hear(const retry_failure *failure)
 {
     const retry_backoff used = backoff();
     uint64_t told = failure->retry_after, more = told / 4;
     uint64_t spread = told + ((more * drawn + drawn) >> 32);
     retry_ms asked = measured(spread < UINT32_MAX ? (retry_ms)spread : UINT32_MAX);
-    if (asked == 0 && failure->reason <= RETRY_REASON_UNKNOWN) {
+    if (told == 0 && failure->reason <= RETRY_REASON_UNKNOWN) {
         retry_ms base = retry_backoff_base(&used, 999), less = base >> 3; /* as long as any */
-        defer(measured(base - less + (retry_ms)(((uint64_t)less * drawn + drawn) >> 32)));
+        if (left() < base - less)
+            defer(measured(base - less + (retry_ms)(((uint64_t)less * drawn + drawn) >> 32)));
     }
-    if (asked > asked_left()) {
+    if (told > asked_left()) {
         model.asked = asked;
         model.asked_at = now;
+        defer(asked);
     }
-    defer(asked);
 }
 
 static void call_failed(void)
