@@ -85,7 +85,7 @@ check "sleep: the radio is on for little" slept "on > 0 && on <= 40"
 check "sleep: is back within the longest wait" slept "back > 0 && back <= 77"
 run nodes
 check "nodes: as promised" shows nodes "All as promised\.$"
-check "nodes: a row for each" test "$(count nodes '^ *[0-9]* x [0-9.]*  .* | ')" -eq $((16 * 6 + 3 * 3))
+check "nodes: a row for each" test "$(count nodes '^ *[0-9]* x [0-9.]*  .* | ')" -eq $((17 * 6 + 3 * 3))
 check "nodes: two bad ones" sh -c "awk '/^two are dark/ { two = 1 } / x / && two && \$4 < 80 { bad = 1 }
     END { exit bad || !two }' '$work/nodes'"
 
