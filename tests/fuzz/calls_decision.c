@@ -360,16 +360,18 @@ static bool owes(const retry_failure *failure, uint32_t cost, retry_ms *delay)
     const retry_budget_options *options = &budget.options;
     retry_ms last_one = *delay > latest() ? *delay : latest();
     uint64_t wait;
+    uint32_t sum;
     if (!failure->timeout && options->retry_cost != 0 && options->retry_cost < cost)
         cost = options->retry_cost;
+    sum = saturate((uint64_t)model.owed + cost);
     if (options->base_per_second == 0 || failure->pushback || cost == 0 || last_one >= left() ||
         operation.timeout == UINT32_MAX)
         return false;
-    wait = saturate(((uint64_t)model.owed + cost) * 1000 / options->base_per_second);
+    wait = saturate((uint64_t)sum * 1000 / options->base_per_second);
     wait = wait > 0 ? wait : 1;
-    if (wait > last_one || !affords(base_of(options), (uint64_t)model.owed + cost))
+    if (wait > last_one || !affords(base_of(options), sum))
         return false;
-    model.owed += cost;
+    model.owed = sum;
     model.paid = cost;
     *delay = *delay + wait > left() / 2 ? last_one : (retry_ms)(*delay + wait);
     *delay = *delay < LONGEST ? *delay : LONGEST;
