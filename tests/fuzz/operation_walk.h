@@ -283,8 +283,9 @@ static void walk_earn_base(void)
     const int64_t held = retry_budget_balance(&walk.budget) * INT64_C(1000);
     const int64_t most = held > walk_base() ? held : walk_base(); /* what is owed is paid first */
     if (passed <= range / 2 && walker.level < most) {
-        walker.level += (int64_t)(passed * options->base_per_second);
-        walker.level = walker.level < most ? walker.level : most;
+        const uint64_t brought = passed * options->base_per_second;
+        walker.level =
+            brought < (uint64_t)(most - walker.level) ? walker.level + (int64_t)brought : most;
     }
     if (passed < range - 32768)
         walker.seen = instant();
