@@ -2423,9 +2423,8 @@ static inline retry_action retry__best_effort(const retry_operation *op,
     return retry_action_after(high);
 }
 
-RETRY__INLINE retry_action retry__best_effort_after(const retry_strategy *self,
-                                                    const retry_operation *op,
-                                                    const retry_failure *failure, retry_time now)
+static retry_action retry__best_effort_after(const retry_strategy *self, const retry_operation *op,
+                                             const retry_failure *failure, retry_time now)
 {
     (void)self, (void)now;
     RETRY_ASSERT(op && failure && "retry_strategy.retry_after: a NULL argument");
@@ -2617,6 +2616,12 @@ enum {
     RETRY__ENDED,
     RETRY__PHASE = 7,
     RETRY__CANCELS = 8 /* CANCELs may be due, whatever the phase */
+};
+
+/* Of several nodes: what the one that failed leaves to others. */
+enum {
+    RETRY__ELSEWHERE = 1, /* the next retry goes to a node that is well */
+    RETRY__DISPENSABLE    /* the same; so the failed node's attempts need no more time */
 };
 
 static uint8_t retry__phase_of(const retry_operation *op)
@@ -3267,26 +3272,26 @@ static void retry__connection_hear(retry_connection *connection, const retry_fai
                                    retry_time now)
 {
     retry_ms told = retry__forbids(failure) ? 0 : failure->retry_after;
-    retry_ms least = told, most = 0, waits = UINT32_MAX;
+    retry_ms least = told, most = 0, left = UINT32_MAX, wait;
     if (told != 0) { /* by a server that tells a whole fleet the same */
         most = retry__add(told, told >> 2);
-        waits = retry__connection_asked(connection, now);
+        left = retry__connection_asked(connection, now);
     } else if (retry__connection_final(failure)) {
         retry_backoff backoff;
         retry__connection_backoff(connection, &backoff);
         most = retry__longest(&backoff);
         least = most - (most >> 3);
-        waits = retry_connection_wait(connection, now);
+        left = retry_connection_wait(connection, now);
     }
-    if (waits >= least)
+    if (left >= least)
         return;
-    least = retry__pick(least, most, retry__connection_draw(connection));
-    least = retry__min(least, RETRY__LONGEST);
+    wait = retry__pick(least, most, retry__connection_draw(connection));
+    wait = retry__min(wait, RETRY__LONGEST);
     if (told != 0) {
-        connection->state.retry__asked = least;
+        connection->state.retry__asked = wait;
         connection->state.retry__asked_at = now;
     }
-    retry__connection_defer(connection, least, now);
+    retry__connection_defer(connection, wait, now);
 }
 
 RETRY_API retry_ms retry_connection_failed(retry_connection *connection,
@@ -4733,12 +4738,6 @@ RETRY_API retry_ms retry_latency_get(const retry_latency *latency)
     return retry__latency_bound(latency, retry__latency_ms(level));
 }
 
-/* retry__elsewhere: the next retry goes to a node that is well. */
-enum {
-    RETRY__ELSEWHERE = 1,
-    RETRY__DISPENSABLE /* and does there what it did here: it needs no more time here */
-};
-
 /* ---- How long answers take ----------------------------------------------------------------- */
 
 /* What a server's gates know of it. retry__pace holds 16 times the ms that answers take now, and
@@ -5505,9 +5504,8 @@ RETRY_API void retry_gates_latency(retry_gates *gates, retry_latency *latency)
 
 /* ---- Several nodes ------------------------------------------------------------------------- */
 
-#define RETRY__ILL_ROW                                                         \
-    UINT32_C(15) /* of retry__ill: failures in a row; the rest: until when, ms \
-                  */
+/* retry__ill: failures in a row; the other bits: ms, until when. */
+#define RETRY__ILL_ROW UINT32_C(15)
 
 /* Whether a node is in a set, which has a bit for each, modulo 32. */
 static bool retry__has_node(uint32_t set, uint32_t node)
@@ -5520,7 +5518,8 @@ static uint32_t retry__node_bit(uint32_t node)
     return UINT32_C(1) << (node & 31);
 }
 
-/* Whether at an instant a node's ill time is not over; nothing lasts a minute. */
+/* Whether a node's ill time is not over at an instant. An end that is more than a minute away was
+   before the clock wrapped. */
 RETRY__ONCE bool retry__ill_at(uint32_t ill, retry_time instant)
 {
     retry_ms left = retry__passed(instant, ill & ~RETRY__ILL_ROW);
@@ -5621,15 +5620,15 @@ static void retry__node_failed(const struct retry__attempt *attempt)
     retry_operation *op = attempt->op;
     bool was_ill = retry__ill_at(retry__load(&attempt->gates->retry__ill),
                                  attempt->copy->retry__sent); /* all others were full */
+    uint8_t elsewhere = op->idempotent && !was_ill ? RETRY__DISPENSABLE : RETRY__ELSEWHERE;
     uint32_t last = retry__node_bit(attempt->copy->retry__node);
     uint32_t node, nodes = op->client->nodes, failed = op->retry__failed | last;
     bool may = op->retries == 0 && !op->failure.pushback && !attempt->failure->pushback;
-    op->retry__elsewhere = 0;
     for (node = 0; may && node < nodes; node++) {
         if (!retry__has_node(failed, node) && retry__load(&op->client->gates[node].retry__ill) == 0)
-            op->retry__elsewhere =
-                op->idempotent && !was_ill ? RETRY__DISPENSABLE : RETRY__ELSEWHERE;
+            break;
     }
+    op->retry__elsewhere = !may || node == nodes ? 0 : elsewhere;
     if (failed == UINT32_MAX >> ((32 - retry__min(nodes, 32)) & 31))
         failed = last;
     op->retry__failed = failed;
