@@ -605,6 +605,30 @@ static retry_failure answer_of(const retry_operation *op, const retry_failure *a
     return op->code == as->code && op->code_retries >= most ? stopped : *as;
 }
 
+/* An operation that is not idempotent, to its end; `paid`: thousandths for its first retry. */
+static retry_step answered(retry_operation *op, const retry_failure *as, uint32_t most,
+                           uint32_t *paid)
+{
+    retry_service service;
+    retry_time now = START;
+    retry_step step;
+    memset(&service, 0, sizeof service);
+    memset(op, 0, sizeof *op);
+    retry_service_init(&service, now);
+    retry_start(op, &service, now);
+    while ((step = retry_next(op, now)).what != RETRY_DO_END) {
+        if (step.what == RETRY_DO_WAIT) {
+            now += step.delay;
+        } else if (step.what == RETRY_DO_SEND) {
+            retry_failure said = answer_of(op, as, most);
+            retry_ended(op, 0, &said, now);
+            if (op->retries == 1)
+                *paid = 1000 - retry_budget_balance(&service.budget);
+        }
+    }
+    return step;
+}
+
 /* The manual's rows: the server did nothing, so any operation is repeated; what the first retry
    costs, and after how many the operation fails. */
 static void test_answers_of_databases(void)
@@ -612,60 +636,39 @@ static void test_answers_of_databases(void)
     const retry_reason go = RETRY_REASON_USER(1, RETRY_REASON_ALWAYS);
     const retry_reason conflict =
         RETRY_REASON_USER(0, RETRY_REASON_FREE | RETRY_REASON_ALLOWS_NON_IDEMPOTENT);
-    static const struct {
+    const retry_reason indicated = RETRY_REASON_SERVICE_RESPONSE_CODE_INDICATED;
+    const uint8_t dispatch = RETRY_STAGE_DISPATCH;
+    const struct {
         const char *name;
-        bool dispatch, throttle;
-        uint32_t cost, stop; /* thousandths; 0: nothing stops it */
+        retry_failure failure;
+        bool safe, throttle;
+        uint32_t cost, stop; /* thousandths; 99: nothing stops it */
     } rows[] = {
-        {"not yet", true, false, 0, 0},     {"wrong node", true, false, 0, 0},
-        {"go there", false, false, 0, 5},   {"conflict", false, false, 0, 5},
-        {"too much", false, true, 1000, 0}, {"a quota", false, false, 250, 0},
+        {"not yet", retry_classify_stage(dispatch, RETRY_REASON_SERVICE_NOT_AVAILABLE), false,
+         false, 0, 99},
+        {"wrong node", retry_classify_stage(dispatch, RETRY_REASON_NODE_NOT_AVAILABLE), false,
+         false, 0, 99},
+        {"go there", check_failure_of(go), true, false, 0, 5},
+        {"conflict", check_failure_of(conflict), false, false, 0, 5},
+        {"too much", check_failure_of(indicated), false, true, 1000, 99},
+        {"a quota", check_failure_of(indicated), false, false, 250, 99},
     };
-    const retry_reason reasons[] = {RETRY_REASON_SERVICE_NOT_AVAILABLE,
-                                    RETRY_REASON_NODE_NOT_AVAILABLE,
-                                    go,
-                                    conflict,
-                                    RETRY_REASON_SERVICE_RESPONSE_CODE_INDICATED,
-                                    RETRY_REASON_SERVICE_RESPONSE_CODE_INDICATED};
     size_t i;
     for (i = 0; i < CHECK_COUNT(rows); i++) {
-        retry_service service;
+        retry_failure failure = rows[i].failure;
         retry_operation op;
-        retry_failure failure = check_failure_of(reasons[i]);
-        retry_time now = START;
-        retry_step step;
+        retry_step end;
+        uint32_t paid = 1001;
         check_row("%s", rows[i].name);
-        if (rows[i].dispatch)
-            failure = retry_classify_stage(RETRY_STAGE_DISPATCH, reasons[i]);
-        if (reasons[i] == go)
+        if (rows[i].safe)
             failure.safety = RETRY_SAFETY_YES;
         failure.throttle = rows[i].throttle;
         failure.code = 77;
-        memset(&service, 0, sizeof service);
-        memset(&op, 0, sizeof op);
-        retry_service_init(&service, START);
-        retry_start(&op, &service, START);
-        for (;;) {
-            retry_failure said;
-            step = retry_next(&op, now);
-            if (step.what == RETRY_DO_WAIT)
-                now += step.delay;
-            if (step.what == RETRY_DO_END)
-                break;
-            if (step.what != RETRY_DO_SEND)
-                continue;
-            said = answer_of(&op, &failure, rows[i].stop ? rows[i].stop : 99);
-            retry_ended(&op, 0, &said, now);
-            if (op.retries == 1 && op.code_retries == 1)
-                CHECK_EQUAL(1000 - rows[i].cost, retry_budget_balance(&service.budget));
-        }
+        end = answered(&op, &failure, rows[i].stop, &paid);
+        CHECK_EQUAL(rows[i].cost, paid);
         CHECK(!op.ambiguous);
-        if (rows[i].stop) {
-            CHECK_EQUAL(RETRY_CAUSE_NOT_RETRYABLE, step.cause);
-            CHECK_EQUAL(rows[i].stop, op.retries);
-        } else {
-            CHECK(op.retries > 2);
-        }
+        CHECK_EQUAL(rows[i].stop != 99, end.cause == RETRY_CAUSE_NOT_RETRYABLE);
+        CHECK(rows[i].stop != 99 ? op.retries == rows[i].stop : op.retries > 2);
     }
 }
 

@@ -206,10 +206,16 @@ static void test_moved_service(void)
     retry_start(&op, &moved, START);
     CHECK_STOPS("the service has moved");
     CHECK_END(FAIL, MISUSE, retry_next(&op, START));
-    retry_service_init(&moved, START); /* it still points into the other */
+    retry_service_init(&moved, START); /* it still points into the other, which stays as it is */
     retry_start(&op, &moved, START);
     CHECK_STOPS("the service has moved");
     CHECK_END(FAIL, MISUSE, retry_next(&op, START));
+    retry_start(&op, &service, START);
+    CHECK_SEND(retry_next(&op, START));
+    failure = retry_classify_http(429, 0);
+    retry_ended(&op, 0, &failure, START);
+    CHECK_EQUAL(10, retry_aimd_limit(&service.limit));
+    CHECK_EQUAL(20, retry_aimd_limit(&moved.limit));
     retry_service_init(&service, START); /* where it is, it may be set up again */
     retry_start(&op, &service, START);
     CHECK_SEND(retry_next(&op, START));

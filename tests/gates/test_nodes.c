@@ -812,26 +812,31 @@ static void test_rounds(void)
     }
 }
 
+/* `op` begins anew, with so many further copies, one each 10 ms. */
+static void begin_hedged(uint8_t count)
+{
+    static retry_copy copies[5];
+    static retry_hedge hedge;
+    memset(copies, 0, sizeof copies);
+    memset(&hedge, 0, sizeof hedge);
+    hedge.delay = 10;
+    hedge.count = count;
+    hedge.copies = copies;
+    retry_stop(&op, START);
+    CHECK_END(FAIL, CANCELLED, retry_next(&op, START));
+    retry_hedge_copies(&op, &hedge);
+    retry_start(&op, NULL, START);
+}
+
 /* Copies of one operation go to different nodes, as long as there are some. */
 static void test_hedges(void)
 {
-    enum { COPIES = 5 };
-    retry_copy copies[COPIES];
-    retry_hedge hedge;
     uint32_t seen = 0, i, round;
     for (round = 0; round < 50; round++) {
         check_row("round %lu", (unsigned long)round);
         set_up(4);
         client.cut_after = 1000;
-        memset(copies, 0, sizeof copies);
-        memset(&hedge, 0, sizeof hedge);
-        hedge.delay = 10;
-        hedge.count = COPIES;
-        hedge.copies = copies;
-        retry_stop(&op, START);
-        CHECK_END(FAIL, CANCELLED, retry_next(&op, START));
-        retry_hedge_copies(&op, &hedge);
-        retry_start(&op, NULL, START);
+        begin_hedged(5);
         seen = 0;
         for (i = 0; i < 4; i++) {
             retry_step step;
@@ -859,18 +864,9 @@ static void test_hedges(void)
 /* Also if another comes before it. */
 static void test_hedge_of_a_spare(void)
 {
-    retry_copy copies[1];
-    retry_hedge hedge;
-    memset(copies, 0, sizeof copies);
-    memset(&hedge, 0, sizeof hedge);
-    hedge.delay = 10;
-    hedge.count = 1;
-    hedge.copies = copies;
     set_up(2);
     nodes[1].rank = 1;
-    retry_stop(&op, START);
-    retry_hedge_copies(&op, &hedge);
-    retry_start(&op, NULL, START);
+    begin_hedged(1);
     CHECK_EQUAL(0, CHECK_SEND(retry_next(&op, START)).node);
     CHECK_EQUAL(1, CHECK_SEND(retry_next(&op, AT(10))).node);
 }
@@ -878,18 +874,9 @@ static void test_hedge_of_a_spare(void)
 /* One that failed the operation comes before one where a copy of it is, whatever the rank. */
 static void test_failed_before_out(void)
 {
-    retry_copy copies[2];
-    retry_hedge hedge;
-    memset(copies, 0, sizeof copies);
-    memset(&hedge, 0, sizeof hedge);
-    hedge.delay = 10;
-    hedge.count = 2;
-    hedge.copies = copies;
     set_up(2);
     nodes[1].rank = 1;
-    retry_stop(&op, START);
-    retry_hedge_copies(&op, &hedge);
-    retry_start(&op, NULL, START);
+    begin_hedged(2);
     CHECK_EQUAL(0, CHECK_SEND(retry_next(&op, START)).node);
     CHECK_EQUAL(1, CHECK_SEND(retry_next(&op, AT(10))).node);
     nodes[0].rank = 1;
@@ -904,19 +891,10 @@ static void test_ordered_before(void)
     retry_failure ordered = retry_classify_http(500, 0);
     const retry_failure refused =
         retry_classify_stage(RETRY_STAGE_DISPATCH, RETRY_REASON_SOCKET_NOT_AVAILABLE);
-    retry_copy copies[1];
-    retry_hedge hedge;
-    memset(copies, 0, sizeof copies);
-    memset(&hedge, 0, sizeof hedge);
-    hedge.delay = 10;
-    hedge.count = 1;
-    hedge.copies = copies;
     ordered.pushback = true;
     ordered.retry_after = 3000;
     set_up(3);
-    retry_stop(&op, START);
-    retry_hedge_copies(&op, &hedge);
-    retry_start(&op, NULL, START);
+    begin_hedged(1);
     CHECK_SEND(retry_next(&op, START));
     CHECK_SEND(retry_next(&op, AT(10)));
     retry_ended(&op, 0, &ordered, AT(20));
@@ -928,23 +906,12 @@ static void test_ordered_before(void)
 static void test_follows_elsewhere(void)
 {
     const retry_failure failure = check_failure_of(RETRY_REASON_KV_LOCKED);
-    retry_copy copies[2];
-    retry_hedge hedge;
     uint32_t round;
-    memset(&hedge, 0, sizeof hedge);
-    hedge.delay = 10;
-    hedge.count = 2;
-    hedge.copies = copies;
     for (round = 0; round < 50; round++) {
         uint32_t used;
         check_row("round %lu", (unsigned long)round);
         set_up(3);
-        memset(copies, 0, sizeof copies);
-        memset(&op, 0, sizeof op);
-        op.client = &client;
-        op.idempotent = true;
-        retry_hedge_copies(&op, &hedge);
-        retry_start(&op, NULL, START);
+        begin_hedged(2);
         draw_next = check_random();
         used = 1u << CHECK_SEND(retry_next(&op, START)).node;
         used |= 1u << CHECK_SEND(retry_next(&op, AT(10))).node;
