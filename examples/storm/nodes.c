@@ -36,7 +36,7 @@ enum {
     LATE_429,
     E503_1_H,
     SLOW,
-    DISTANT, /* slow, but it does as much in a second */
+    DISTANT, /* slow, but it does as much in a second; no operation is idempotent */
     CERTIFICATE,
     FLAPPING,
     READ_ONLY,
@@ -50,28 +50,28 @@ enum {
 static const struct {
     const char *name;
     uint8_t fault, bad; /* how many nodes are */
-    bool hedged, once;  /* nothing is idempotent */
+    bool hedged;
 } worlds[] = {
-    {"one is dark", DARK, 1, false, false},
-    {"one refuses connections", REFUSED, 1, false, false},
-    {"one says 500 after 1 ms", E500, 1, false, false},
-    {"one says 429 after 1 ms", E429, 1, false, false},
-    {"one says 429 after 50 ms", LATE_429, 1, false, false},
-    {"one says 503, Retry-After 1 h", E503_1_H, 1, false, false},
-    {"one is ten times slower", SLOW, 1, false, false},
-    {"one takes 700 ms, none is repeated", DISTANT, 1, false, true},
-    {"one has a bad certificate", CERTIFICATE, 1, false, false},
-    {"one is gone for 2 of 4 s", FLAPPING, 1, false, false},
-    {"one is read-only, half writes", READ_ONLY, 1, false, false},
-    {"one loses 20 %", LOSSY, 1, false, false},
-    {"all are 120 % busy", ALL_FULL, NODES, false, false},
-    {"all say 503 for 10 s", ALL_503, NODES, false, false},
-    {"all are frozen for 5 s", ALL_FROZEN, NODES, false, false},
-    {"each restarts in turn, 5 s", ROLLING, 1, false, false},
-    {"two are dark", DARK, 2, false, false},
-    {"two say 500 after 1 ms", E500, 2, false, false},
-    {"two say 429 after 1 ms", E429, 2, false, false},
-    {"one is dark, with hedges", DARK, 1, true, false},
+    {"one is dark", DARK, 1, false},
+    {"one refuses connections", REFUSED, 1, false},
+    {"one says 500 after 1 ms", E500, 1, false},
+    {"one says 429 after 1 ms", E429, 1, false},
+    {"one says 429 after 50 ms", LATE_429, 1, false},
+    {"one says 503, Retry-After 1 h", E503_1_H, 1, false},
+    {"one is ten times slower", SLOW, 1, false},
+    {"one takes 700 ms, none is repeated", DISTANT, 1, false},
+    {"one has a bad certificate", CERTIFICATE, 1, false},
+    {"one is gone for 2 of 4 s", FLAPPING, 1, false},
+    {"one is read-only, half writes", READ_ONLY, 1, false},
+    {"one loses 20 %", LOSSY, 1, false},
+    {"all are 120 % busy", ALL_FULL, NODES, false},
+    {"all say 503 for 10 s", ALL_503, NODES, false},
+    {"all are frozen for 5 s", ALL_FROZEN, NODES, false},
+    {"each restarts in turn, 5 s", ROLLING, 1, false},
+    {"two are dark", DARK, 2, false},
+    {"two say 500 after 1 ms", E500, 2, false},
+    {"two say 429 after 1 ms", E429, 2, false},
+    {"one is dark, with hedges", DARK, 1, true},
 };
 enum { WORLDS = sizeof worlds / sizeof worlds[0], ONE_BAD = 12, ALL_BAD = 15 };
 
@@ -353,7 +353,9 @@ static void other_ended(uint32_t number, uint8_t how, bool timed_out)
 {
     call *of = &sim.all[number];
     process *by = of->by;
-    uint32_t most = worlds[sim.world].once ? 1 : sim.way == NEXT_AT_ONCE ? 2 * NODES : 3;
+    uint32_t most = worlds[sim.world].fault == DISTANT ? 1
+                    : sim.way == NEXT_AT_ONCE          ? 2 * NODES
+                                                       : 3;
     double random = dice_unit(&sim.chance), wait = 0;
     of->sent[0] = of->wake = 0;
     if (!timed_out && how == GOOD) {
@@ -425,7 +427,7 @@ static void begin_call(void)
         return;
     }
     of->op.timeout = TIMEOUT;
-    of->op.idempotent = !worlds[sim.world].once;
+    of->op.idempotent = worlds[sim.world].fault != DISTANT;
     if (sim.way == HEDGED) {
         of->hedge.delay = 150;
         of->hedge.copies = of->copies;
