@@ -6,6 +6,7 @@
 # however the script ends.
 set -u
 . "$(dirname "$0")/verdict.sh"
+. "$(dirname "$0")/../support/eventually.sh"
 
 program=$1
 careless=${2:-}
@@ -48,12 +49,7 @@ answers() { listens; }
 until_true() {
     what=$1
     shift
-    tries=0
-    until "$@"; do
-        [ $tries -lt 1200 ] || give_up "$what"
-        tries=$((tries + 1))
-        sleep 0.05
-    done
+    eventually "$@" || give_up "$what"
 }
 up_or_gone() { answers || ! kill -0 "$server" 2>/dev/null; }
 

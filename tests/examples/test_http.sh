@@ -18,9 +18,6 @@ run() {
     echo $? >"$work/$name.status"
 }
 
-# Whether no process has a folder among its arguments.
-none_left() { ! ps -A -o args= | grep -v grep | grep -q -F "$work/$1"; }
-
 # sent FOLDER REQUEST: how often nginx's log has it
 sent() { grep -c "^$2 " "$work/$1/access.log"; }
 
@@ -180,7 +177,7 @@ version=$(curl -q --version | sed -n 's/^curl \([^ ]*\).*/\1/p')
 check "curl: its version is shown" shows compare "^The curls are curl $version "
 check "curl: the options are shown" shows compare \
     "--retry 6 --retry-max-time 6 --retry-connrefused"
-check "compare: nothing left running" eventually none_left logs
+check "compare: nothing left running" eventually no_process "$work/logs"
 
 # ---- A list, on the server alone ----
 
@@ -226,7 +223,7 @@ check "mixed list: unreachable" shows mixed.joined "^ *5 GET .*FAILED .*connect"
 check "mixed list: 404 without its text" shows mixed.joined "^ *6 POST .* 1 .*FAILED no reason to retry: HTTP 404"
 check "mixed list: the sum" shows mixed "^1 of 5 requests done, 1 lines left out"
 check "serve: exit status" ended served 130
-check "serve: nothing left running" eventually none_left serve
+check "serve: nothing left running" eventually no_process "$work/serve"
 
 # ---- Interrupted ----
 
@@ -238,6 +235,6 @@ wait "$server"
 echo $? >"$work/cut.status"
 server=
 check "interrupted: exit status" ended cut 143
-check "interrupted: nothing left running" eventually none_left interrupted
+check "interrupted: nothing left running" eventually no_process "$work/interrupted"
 
 finish

@@ -51,7 +51,7 @@ interrupt() {
     check "$name, interrupted: the servers are gone" eventually none_left "$work/$name.cut/$name.run"
 }
 none_left() { # FOLDER
-    ! kill -0 "$(cat "$1/server.pid")" 2>/dev/null && ! ps -A -o args= | grep -v grep | grep -q -F -e "$1"
+    ! kill -0 "$(cat "$1/server.pid")" 2>/dev/null && no_process "$1"
 }
 mutants() { # of $name
     case $name in

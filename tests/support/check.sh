@@ -2,6 +2,7 @@
 # Checks for the test scripts, which source this: a folder for their files, counted checks, and
 # `finish`, the last call, which prints "N passed, N failed" and exits accordingly.
 set -u
+. "$(dirname "$0")/../support/eventually.sh"
 
 work=$(mktemp -d) || exit 2
 trap 'rm -rf "$work"' EXIT
@@ -57,15 +58,8 @@ show() {
 
 differs() { ! cmp -s "$1" "$2"; } # FILE FILE
 
-# eventually COMMAND...: within a minute
-eventually() {
-    tries=0
-    until "$@"; do
-        [ $tries -lt 600 ] || return 1
-        tries=$((tries + 1))
-        sleep 0.1
-    done
-}
+no_process() { ! ps -A -o args= | grep -v grep | grep -q -F -e "$1"; } # TEXT: in no arguments
+
 wait_for() { eventually grep -qs -e "$2" "$work/$1"; } # FILE TEXT: the file shows it
 
 finish() {
