@@ -362,9 +362,9 @@
    A reset or a deep sleep loses the RAM. In memory that survives keep connection.state, the last
    `now` and a retry_draw(), with a checksum over them and RETRY_VERSION (examples/sleep.c). If the
    checksum is right after the boot, put the state back, and call retry_seed with the draw: else all
-   waits repeat. If the connection was open or opening, call _failed with the kept `now`: the time
-   after it is no sign of health. If the clock began anew, go on from the kept `now` and the ms
-   slept. Begin when retry_connection_wait says 0. If the device hangs up within 10 s, set
+   waits repeat. If the connection was open or opening (keep that, too), call _failed with the kept
+   `now`: the time after it proves nothing. If the clock began anew, go on from the kept `now` and
+   the ms slept. Begin when retry_connection_wait says 0. If the device hangs up within 10 s, set
    stable_after to 1, call _established at the first answer, and _failed when the device hangs up.
 
    TEXTS AND LOGS
